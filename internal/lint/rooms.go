@@ -1,0 +1,64 @@
+package lint
+
+// room is one package of the main module and what it may import besides the
+// standard library.
+type room struct {
+	// Pure rooms decide and never act: no clock, no randomness, no files, no
+	// sockets, no goroutines. Time is an argument.
+	Pure bool
+	// Rooms lists the packages of this module that the room may import.
+	Rooms []string
+	// Others lists import path prefixes of other modules.
+	Others []string
+}
+
+// Third-party prefixes by need, so that the table below reads in words.
+const (
+	kmsg       = "github.com/twmb/franz-go/pkg/kmsg"
+	kerr       = "github.com/twmb/franz-go/pkg/kerr"
+	kgo        = "github.com/twmb/franz-go/pkg/kgo"
+	sasl       = "github.com/twmb/franz-go/pkg/sasl"
+	kadm       = "github.com/twmb/franz-go/pkg/kadm"
+	xsys       = "golang.org/x/sys"
+	xsync      = "golang.org/x/sync"
+	klauspost  = "github.com/klauspost/compress"
+	lz4        = "github.com/pierrec/lz4"
+	prometheus = "github.com/prometheus/"
+	cobra      = "github.com/spf13/"
+	koanf      = "github.com/knadh/koanf"
+	properties = "github.com/magiconair/properties"
+)
+
+// rooms is the import table: what is not granted here is refused. Imports
+// point down; only broker knows everyone below it.
+var rooms = map[string]room{
+	"cmd/skein":            {Rooms: []string{"cli"}},
+	"cli":                  {Rooms: []string{"broker", "cli/internal/*", "internal/settings"}, Others: []string{cobra, koanf, properties, kgo, kadm, kmsg, kerr}},
+	"cli/internal/connect": {Rooms: []string{"internal/settings"}, Others: []string{cobra, koanf, properties, kgo, kadm, kmsg, kerr, sasl}},
+
+	"broker":                       {Rooms: []string{"broker/internal/*", "internal/settings", "internal/vfs"}, Others: []string{prometheus, xsync}},
+	"broker/internal/monitor":      {Others: []string{prometheus, kmsg, kerr}},
+	"broker/internal/server":       {Rooms: []string{"internal/vfs"}, Others: []string{xsys, kmsg}},
+	"broker/internal/api":          {Rooms: []string{"broker/internal/server", "broker/internal/partition", "broker/internal/catalog", "broker/internal/fetchsession", "broker/internal/producers", "broker/internal/record", "broker/internal/storage", "internal/settings"}, Others: []string{kmsg, kerr}},
+	"broker/internal/fetchsession": {Pure: true},
+	"broker/internal/partition":    {Rooms: []string{"broker/internal/catalog", "broker/internal/commit", "broker/internal/producers", "broker/internal/record", "broker/internal/storage", "internal/settings", "internal/vfs"}, Others: []string{kerr, xsync}},
+	"broker/internal/catalog":      {Rooms: []string{"internal/settings", "internal/vfs"}},
+	"broker/internal/storage":      {Rooms: []string{"broker/internal/producers", "broker/internal/record", "internal/vfs"}},
+	"broker/internal/commit":       {Rooms: []string{"internal/vfs"}, Others: []string{xsync}},
+	"broker/internal/producers":    {Pure: true, Rooms: []string{"broker/internal/record"}, Others: []string{kerr}},
+	"broker/internal/record":       {Pure: true, Others: []string{klauspost, lz4, kerr}},
+
+	"internal/settings":     {Pure: true},
+	"internal/settings/gen": {Rooms: []string{"internal/settings"}},
+	"internal/vfs":          {Others: []string{xsys}},
+	"internal/lint":         {},
+}
+
+// testOnly may be imported by any _test.go file, whatever its room.
+var testOnly = []string{
+	"go.uber.org/goleak",
+	"pgregory.net/rapid",
+	"github.com/anishathalye/porcupine",
+	kgo, kadm, kmsg, kerr,
+	prometheus,
+}
