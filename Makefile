@@ -1,0 +1,64 @@
+# One command passes everything: make test. It sets up what it needs (Go
+# fetches the pinned toolchain pieces; interop fetches the clients it runs).
+#
+#   make serve    run the broker on 127.0.0.1:9092
+#   make test     every check and test, as CI runs them
+#   make quick    the main module's tests without the race detector
+#   make fuzz     each fuzz target for FUZZTIME
+#   make bench    the side-by-side comparison (minutes; prints ratios)
+#   make generate everything that is generated, anew
+
+GO          ?= go
+STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
+TAGS        ?= synctests
+FUZZTIME    ?= 30s
+MODULES     := . interop bench
+
+.PHONY: test quick vet static cross generate fresh unit race fuzz interop bench benchcheck serve
+
+test: vet static fresh cross race interop benchcheck
+	@echo "all checks and tests passed"
+
+serve:
+	$(GO) run ./cmd/skein serve
+
+vet:
+	@for m in $(MODULES); do echo "== vet $$m"; (cd $$m && test -z "$$(gofmt -l . | tee /dev/stderr)" && $(GO) vet -tags $(TAGS) ./...) || exit 1; done
+
+static:
+	@for m in $(MODULES); do echo "== staticcheck $$m"; (cd $$m && $(GO) run $(STATICCHECK) -tags $(TAGS) ./...) || exit 1; done
+
+# Generated files are what their generators print today.
+fresh:
+	@echo "== generated files are fresh"
+	@$(GO) generate ./... && git diff --exit-code --stat -- docs internal broker cli
+
+generate:
+	$(GO) generate ./...
+
+# The other systems build: durable writes, the directory lock and sendfile each have one file a system.
+cross:
+	@for os in darwin windows; do echo "== build for $$os"; GOOS=$$os CGO_ENABLED=0 $(GO) build ./... || exit 1; done
+
+quick:
+	$(GO) test -tags $(TAGS) ./...
+
+race:
+	@echo "== tests under the race detector"
+	$(GO) test -race -tags $(TAGS) -timeout 15m ./...
+
+interop:
+	@echo "== real clients and real Apache Kafka"
+	cd interop && $(GO) test -timeout 20m -count=1 ./...
+
+# The comparison itself takes minutes; the tests only show that it runs.
+benchcheck:
+	@echo "== the benchmark harness works"
+	cd bench && $(GO) test -timeout 10m ./...
+
+bench:
+	cd bench && $(GO) run .
+
+fuzz:
+	@$(GO) test -list '^Fuzz' ./... | awk '/^Fuzz/{f[n++]=$$1} /^ok/{for(i=0;i<n;i++) print $$2, f[i]; n=0}' | \
+	while read pkg name; do echo "== $$pkg $$name"; $(GO) test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; done
