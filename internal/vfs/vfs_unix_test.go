@@ -1,0 +1,5 @@
+//go:build !windows
+
+package vfs_test
+
+const isWindows = false

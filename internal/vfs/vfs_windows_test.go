@@ -1,0 +1,3 @@
+package vfs_test
+
+const isWindows = true
