@@ -1,0 +1,78 @@
+package server
+
+import (
+	"errors"
+	"log/slog"
+	"time"
+)
+
+// Config holds the limits of a server. The zero value runs.
+type Config struct {
+	// MaxRequestBytes is the largest frame taken, in bytes without its size field (socket.request.max.bytes).
+	// Default 104857600.
+	MaxRequestBytes int64
+	// MaxConnections is how many connections are served at a time; at the limit no more are accepted until one ends
+	// (max.connections). 0 means no limit.
+	MaxConnections int
+	// MaxConnectionsPerIP is how many of them may come from one address; more are closed at once
+	// (max.connections.per.ip). 0 means no limit. PerIPOverrides holds addresses with a limit of their own
+	// (max.connections.per.ip.overrides); there 0 refuses the address.
+	MaxConnectionsPerIP int
+	PerIPOverrides      map[string]int
+	// IdleTimeout closes a connection that has nothing in flight and asks nothing (connections.max.idle.ms). Default 10
+	// minutes.
+	IdleTimeout time.Duration
+	// WriteTimeout closes a connection whose peer takes nothing of its responses. It is as patient as IdleTimeout by
+	// default: a consumer that works on its records reads no socket meanwhile.
+	WriteTimeout time.Duration
+	// RequestMemory bounds the bytes of all requests that are being read or answered, in bytes (queued.max.request.bytes).
+	// When they are used up, connections are not read until some are free: the peers feel back-pressure. One request
+	// more than fits is let through at any time, so that one larger than the bound passes. Default 64 MiB.
+	RequestMemory int64
+	// Patience is how long readers wait for request memory before connections that hold some of it and do not send the
+	// rest of their request are closed. Default 1 second.
+	Patience time.Duration
+
+	Logger *slog.Logger // default: nothing is logged
+	Events Events
+}
+
+// Defaults of Config.
+const (
+	DefaultMaxRequestBytes = 104857600
+	DefaultIdleTimeout     = 10 * time.Minute
+	DefaultRequestMemory   = 64 << 20
+	DefaultPatience        = time.Second
+)
+
+func (c Config) withDefaults() Config {
+	setDefault(&c.MaxRequestBytes, DefaultMaxRequestBytes)
+	setDefault(&c.IdleTimeout, DefaultIdleTimeout)
+	setDefault(&c.WriteTimeout, c.IdleTimeout)
+	setDefault(&c.RequestMemory, DefaultRequestMemory)
+	setDefault(&c.Patience, DefaultPatience)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+func setDefault[T comparable](v *T, def T) {
+	if *v == *new(T) {
+		*v = def
+	}
+}
+
+// ListenerInfo describes a listener to its connections. Host and Port are what clients are told to connect to, and may
+// differ from what the listener is bound to in any way.
+type ListenerInfo struct {
+	Name string
+	Host string
+	Port int32
+}
+
+// Sentinels for the causes that a connection's context ends with.
+var (
+	ErrShutdown   = errors.New("the server is shutting down")
+	ErrConnection = errors.New("the connection is closed")
+)

@@ -1,0 +1,18 @@
+package server
+
+import "context"
+
+// Handler decides what a request means. Its methods are called by the connections' readers, many at a time.
+type Handler interface {
+	// Supports tells whether this version of this request is served. A request that is not closes its connection.
+	Supports(key, version int16) bool
+	// Flexible tells whether this version has tagged fields: request header 2 and response header 1.
+	Flexible(key, version int16) bool
+	// Serve answers r now, or later from any goroutine, by exactly one of Reply, NoReply and Fail. It must not wait for a
+	// disk, a peer or another request: the connection reads nothing meanwhile. What waits on purpose (a Fetch for more
+	// bytes) ends its wait when ctx is done: the peer is gone, or the server is shutting down and wants the answer early.
+	Serve(ctx context.Context, r *Request)
+	// TooNew answers an ApiVersions request of a version that Supports refused. The body must not be read: nobody knows
+	// its shape. The response is sent with header 0. (Trap T1.)
+	TooNew(r *Request)
+}
