@@ -32,9 +32,11 @@ const (
 // rooms is the import table: what is not granted here is refused. Imports
 // point down; only broker knows everyone below it.
 var rooms = map[string]room{
-	"cmd/skein":            {Rooms: []string{"cli"}},
-	"cli":                  {Rooms: []string{"broker", "cli/internal/*", "internal/settings"}, Others: []string{cobra, koanf, properties, kgo, kadm, kmsg, kerr}},
-	"cli/internal/connect": {Rooms: []string{"internal/settings"}, Others: []string{cobra, koanf, properties, kgo, kadm, kmsg, kerr, sasl}},
+	"cmd/skein":               {Rooms: []string{"cli"}},
+	"cli":                     {Rooms: []string{"broker", "cli/internal/*", "internal/settings", "internal/vfs"}, Others: []string{cobra, koanf, properties, kgo, kadm, kmsg, kerr}},
+	"cli/internal/connect":    {Rooms: []string{"cli/internal/problem"}, Others: []string{cobra, koanf, kgo, kerr, sasl}},
+	"cli/internal/problem":    {Pure: true},
+	"cli/internal/recordtext": {Others: []string{kgo}},
 
 	"broker":                       {Rooms: []string{"broker/internal/*", "internal/settings", "internal/vfs"}, Others: []string{prometheus, xsync}},
 	"broker/internal/monitor":      {Others: []string{prometheus, kmsg, kerr}},

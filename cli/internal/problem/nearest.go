@@ -1,0 +1,58 @@
+package problem
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Nearest returns the candidate that is most like name, or "" when none is
+// close enough to be a likely slip: a third of its letters at most, and one
+// for short names. Ties go to the earlier candidate.
+func Nearest(name string, candidates []string) string {
+	best, bestDistance := "", -1
+	for _, c := range candidates {
+		d := distance(strings.ToLower(name), strings.ToLower(c))
+		if d > allowed(c) && !isPart(name, c) {
+			continue
+		}
+		if bestDistance < 0 || d < bestDistance {
+			best, bestDistance = c, d
+		}
+	}
+	return best
+}
+
+func allowed(candidate string) int { return max(1, utf8.RuneCountInString(candidate)/3) }
+
+// isPart says whether name is a recognisable piece of the candidate.
+func isPart(name, candidate string) bool {
+	return len(name) >= 4 && strings.Contains(strings.ToLower(candidate), strings.ToLower(name))
+}
+
+// distance counts the insertions, deletions, replacements and swaps of
+// neighbours that turn a into b.
+func distance(a, b string) int {
+	s, t := []rune(a), []rune(b)
+	before, prev, row := make([]int, len(t)+1), make([]int, len(t)+1), make([]int, len(t)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(s); i++ {
+		row[0] = i
+		for j := 1; j <= len(t); j++ {
+			row[j] = min(prev[j]+1, row[j-1]+1, prev[j-1]+cost(s[i-1], t[j-1]))
+			if i > 1 && j > 1 && s[i-1] == t[j-2] && s[i-2] == t[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, prev, row = prev, row, before
+	}
+	return prev[len(t)]
+}
+
+func cost(a, b rune) int {
+	if a == b {
+		return 0
+	}
+	return 1
+}
