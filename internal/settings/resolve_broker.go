@@ -1,0 +1,145 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Broker is the broker settings as they are in force, without the defaults for topics, which ResolveTopic reads.
+type Broker struct {
+	NodeID    int32
+	Rack      string // empty: none
+	DataDir   string
+	Listeners []Listener
+
+	SocketRequestMaxBytes int
+	QueuedRequestMaxBytes int64 // -1: no limit
+	MaxConnections        int
+	MaxConnectionsPerIP   int
+	ConnectionsPerIP      map[string]int // the addresses with a limit of their own
+	ConnectionsMaxIdleMs  int64          // negative: never
+	FetchMaxBytes         int
+	FetchSessions         int
+	PartitionsPerAnswer   int
+
+	NumPartitions            int32
+	DefaultReplicationFactor int16
+	AutoCreateTopics         bool
+	DeleteTopics             bool
+
+	RetentionCheckIntervalMs int64
+	CleanerEnable            bool
+	CleanerThreads           int
+	CleanerBackoffMs         int64
+	CleanerDedupeBufferBytes int64
+	CleanerBytesPerSecond    float64
+	CheckpointIntervalMs     int64
+	RecoveryThreads          int
+	ProducerIDExpirationMs   int64
+
+	DurabilityIntervalMs int64
+	DiskReserveBytes     int64
+	WALBytes             int64
+	WALFileBytes         int64
+	WALDirectBytes       int64
+}
+
+// ResolveBroker returns the broker settings in force under these layers. Names that are not known are passed over;
+// CheckBroker reports them.
+func ResolveBroker(l Layers) (Broker, error) {
+	r := &reader{value: func(name string) (Value, error) {
+		d, _ := brokerTable.Lookup(name)
+		v, _, err := l.broker(d)
+		return v, err
+	}}
+	b := readBroker(r)
+	if r.err != nil {
+		return b, r.err
+	}
+	var badListeners, badLimits error
+	b.Listeners, badListeners = listeners(r.list("listeners"), r.list("advertised.listeners"))
+	b.ConnectionsPerIP, badLimits = limitsPerIP(r.text("max.connections.per.ip.overrides"))
+	return b, errors.Join(badListeners, badLimits)
+}
+
+// CheckBroker reports what is wrong with the static layer: names, values, and values that do not go together.
+func CheckBroker(static map[string]string) error {
+	if err := brokerTable.Check(static); err != nil {
+		return err
+	}
+	l := Layers{Static: static}
+	b, err := ResolveBroker(l)
+	if err != nil {
+		return err
+	}
+	t, err := ResolveTopic(l, nil)
+	return errors.Join(err, b.check(), t.check(nil))
+}
+
+// CheckDynamic reports what is wrong with a change of the layers at run time: settings that cannot be changed then, or
+// not for all brokers at once, and values. changed are the values as they would be in the layer.
+func CheckDynamic(l Layers, changed map[string]string, perBroker bool) error {
+	for name := range changed {
+		d, ok := brokerTable.Lookup(name)
+		switch {
+		case ok && !d.Dynamic:
+			return fmt.Errorf("cannot update these configs dynamically: %s", name)
+		case ok && d.PerBroker && !perBroker:
+			return fmt.Errorf("cannot update these configs for all brokers, a broker id must be given: %s", name)
+		}
+	}
+	if err := brokerTable.Check(changed); err != nil {
+		return err
+	}
+	b, err := ResolveBroker(l)
+	if err != nil {
+		return err
+	}
+	t, err := ResolveTopic(l, nil)
+	return errors.Join(err, b.check(), t.check(nil))
+}
+
+func (b Broker) check() error {
+	if b.WALFileBytes > b.WALBytes {
+		return fmt.Errorf("skein.wal.file.bytes (%d) is more than skein.wal.bytes (%d)", b.WALFileBytes, b.WALBytes)
+	}
+	return nil
+}
+
+func readBroker(r *reader) Broker {
+	return Broker{
+		NodeID:  r.int32("node.id"),
+		Rack:    r.text("broker.rack"),
+		DataDir: r.text("log.dirs"),
+
+		SocketRequestMaxBytes: r.int("socket.request.max.bytes"),
+		QueuedRequestMaxBytes: r.long("queued.max.request.bytes"),
+		MaxConnections:        r.int("max.connections"),
+		MaxConnectionsPerIP:   r.int("max.connections.per.ip"),
+		ConnectionsMaxIdleMs:  r.long("connections.max.idle.ms"),
+		FetchMaxBytes:         r.int("fetch.max.bytes"),
+		FetchSessions:         r.int("max.incremental.fetch.session.cache.slots"),
+		PartitionsPerAnswer:   r.int("max.request.partition.size.limit"),
+
+		NumPartitions:            r.int32("num.partitions"),
+		DefaultReplicationFactor: int16(r.int("default.replication.factor")),
+		AutoCreateTopics:         r.truth("auto.create.topics.enable"),
+		DeleteTopics:             r.truth("delete.topic.enable"),
+
+		RetentionCheckIntervalMs: r.long("log.retention.check.interval.ms"),
+		CleanerEnable:            r.truth("log.cleaner.enable"),
+		CleanerThreads:           r.int("log.cleaner.threads"),
+		CleanerBackoffMs:         r.long("log.cleaner.backoff.ms"),
+		CleanerDedupeBufferBytes: r.long("log.cleaner.dedupe.buffer.size"),
+		CleanerBytesPerSecond:    r.real("log.cleaner.io.max.bytes.per.second"),
+		CheckpointIntervalMs:     r.long("log.flush.offset.checkpoint.interval.ms"),
+		RecoveryThreads:          r.int("num.recovery.threads.per.data.dir"),
+		ProducerIDExpirationMs:   r.long("producer.id.expiration.ms"),
+
+		DurabilityIntervalMs: r.long("skein.durability.interval.ms"),
+		DiskReserveBytes:     r.long("skein.disk.reserve.bytes"),
+		WALBytes:             r.long("skein.wal.bytes"),
+		WALFileBytes:         r.long("skein.wal.file.bytes"),
+		WALDirectBytes:       r.long("skein.wal.direct.bytes"),
+	}
+}
