@@ -113,7 +113,9 @@ func Restore(b []byte) (*Table, error) {
 	}
 	t := &Table{entries: make(map[int64]*Entry, count)}
 	for range count {
-		t.restore(parseEntry(rest))
+		if err := t.restore(parseEntry(rest)); err != nil {
+			return nil, err
+		}
 		rest = rest[snapshotEntry:]
 	}
 	if len(rest) >= windowHead && be.Uint32(rest) == windowMagic {
@@ -141,11 +143,15 @@ func parseEntry(b []byte) Entry {
 	return e
 }
 
-func (t *Table) restore(e Entry) {
+func (t *Table) restore(e Entry) error {
+	if t.entries[e.ProducerID] != nil {
+		return damaged("producer %d twice", e.ProducerID)
+	}
 	*t.entry(e.ProducerID) = e
 	if e.InTransaction() {
 		t.begin(e.TxnFirstOffset, e.ProducerID)
 	}
+	return nil
 }
 
 func (t *Table) restoreWindows(b []byte) error {
