@@ -1,0 +1,259 @@
+// Package kafka starts real Apache Kafka brokers, one node each, on free ports
+// of the loopback interface, and runs Kafka's own command-line tools.
+package kafka
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/skeinstream/skein/interop/internal/maven"
+	"github.com/skeinstream/skein/interop/internal/proc"
+)
+
+// Releases that the tests use.
+const (
+	V4 = "4.4.0"
+	V3 = "3.9.1"
+)
+
+// brokerLogging gives each log message a line of its own, which log4j2 without
+// a configuration does not.
+const brokerLogging = `rootLogger.level=info
+rootLogger.appenderRef.console.ref=console
+appender.console.type=Console
+appender.console.name=console
+appender.console.layout.type=PatternLayout
+appender.console.layout.pattern=%d %p %m (%c)%n
+`
+
+//go:embed testdata/*.xml
+var poms embed.FS
+
+// startPatience bounds a broker's start, stopPatience its clean end.
+const (
+	startPatience = 90 * time.Second
+	stopPatience  = 30 * time.Second
+)
+
+// Options say which broker to start. The zero value is Kafka 4.4 with one
+// plaintext listener.
+type Options struct {
+	Version  string            // V4 when empty
+	HeapMB   int               // 768 when 0
+	Settings map[string]string // broker settings, over the test's own
+	DataDir  string            // t.TempDir() when empty; an existing one is taken up again
+	Secure   bool              // adds a SASL_SSL listener: see Broker.Security
+}
+
+// Broker is a running Kafka.
+type Broker struct {
+	Addr     string // bootstrap address of the plaintext listener
+	DataDir  string // log.dirs: holds one directory a partition
+	Security *Security
+	Tools    Tools
+
+	process *proc.Process
+}
+
+// Install makes sure that the release's jars are in the cache.
+func Install(ctx context.Context, version string) (Tools, error) {
+	name := "testdata/broker4.xml"
+	if strings.HasPrefix(version, "3.") {
+		name = "testdata/broker3.xml"
+	}
+	pom, err := poms.ReadFile(name)
+	if err != nil {
+		return Tools{}, err
+	}
+	classPath, err := maven.Libraries(ctx, "kafka", pom, version)
+	if err != nil {
+		return Tools{}, err
+	}
+	return Tools{Version: version, classPath: classPath}, nil
+}
+
+// ErrUnavailable says that Kafka could not be had on this machine.
+var ErrUnavailable = errors.New("not available on this machine")
+
+// Start starts a broker that ends with the test. The error is
+// ErrUnavailable when Kafka could not be had; any other is a fault.
+func Start(t testing.TB, o Options) (*Broker, error) {
+	t.Helper()
+	if o.Version == "" {
+		o.Version = V4
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	tools, err := Install(ctx, o.Version)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	b := &Broker{Tools: tools, DataDir: o.DataDir}
+	if b.DataDir == "" {
+		b.DataDir = filepath.Join(t.TempDir(), "data")
+	}
+	if err := b.start(ctx, t, o); err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() { _ = b.Stop() })
+	return b, nil
+}
+
+func (b *Broker) start(ctx context.Context, t testing.TB, o Options) error {
+	dir := t.TempDir()
+	settings, err := b.settings(dir, o)
+	if err != nil {
+		return err
+	}
+	config := filepath.Join(dir, "server.properties")
+	if err := os.WriteFile(config, []byte(properties(settings)), 0o644); err != nil {
+		return err
+	}
+	if err := b.format(ctx, config); err != nil {
+		return err
+	}
+	heap := o.HeapMB
+	if heap == 0 {
+		heap = 768
+	}
+	logging := filepath.Join(dir, "log4j2.properties")
+	if err := os.WriteFile(logging, []byte(brokerLogging), 0o644); err != nil {
+		return err
+	}
+	jvm := []string{"-Xmx" + strconv.Itoa(heap) + "m", "-Dlog4j2.configurationFile=" + logging}
+	cmd := b.Tools.java(context.Background(), jvm, "kafka.Kafka", config)
+	b.process, err = proc.Start(cmd, filepath.Join(dir, "kafka.log"))
+	if err != nil {
+		return err
+	}
+	ready, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	if _, err := b.process.Await(ready, "Kafka Server started"); err != nil {
+		b.process.Kill()
+		return err
+	}
+	return nil
+}
+
+// format prepares an empty data directory; one in use is left as it is.
+func (b *Broker) format(ctx context.Context, config string) error {
+	if _, err := os.Stat(filepath.Join(b.DataDir, "meta.properties")); err == nil {
+		return nil
+	}
+	_, err := b.Tools.Run(ctx, "kafka.tools.StorageTool", "format", "-t", "c2tlaW4taW50ZXJvcC1rYQ", "-c", config)
+	return err
+}
+
+func (b *Broker) settings(dir string, o Options) (map[string]string, error) {
+	client, err := proc.FreePort()
+	if err != nil {
+		return nil, err
+	}
+	controller, err := proc.FreePort()
+	if err != nil {
+		return nil, err
+	}
+	b.Addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(client))
+	control := net.JoinHostPort("127.0.0.1", strconv.Itoa(controller))
+	s := map[string]string{
+		"process.roles":                            "broker,controller",
+		"node.id":                                  "1",
+		"controller.quorum.voters":                 "1@" + control,
+		"controller.listener.names":                "CONTROLLER",
+		"listeners":                                "PLAINTEXT://" + b.Addr + ",CONTROLLER://" + control,
+		"advertised.listeners":                     "PLAINTEXT://" + b.Addr,
+		"listener.security.protocol.map":           "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+		"log.dirs":                                 b.DataDir,
+		"group.initial.rebalance.delay.ms":         "0",
+		"offsets.topic.num.partitions":             "4",
+		"offsets.topic.replication.factor":         "1",
+		"transaction.state.log.num.partitions":     "4",
+		"transaction.state.log.replication.factor": "1",
+		"transaction.state.log.min.isr":            "1",
+	}
+	if strings.HasPrefix(o.Version, "4.") {
+		s["share.coordinator.state.topic.replication.factor"] = "1"
+		s["share.coordinator.state.topic.min.isr"] = "1"
+	}
+	if o.Secure {
+		if err := b.secure(dir, s); err != nil {
+			return nil, err
+		}
+	}
+	for k, v := range o.Settings {
+		s[k] = v
+	}
+	return s, nil
+}
+
+// Stop ends the broker cleanly.
+func (b *Broker) Stop() error { return b.process.Stop(stopPatience) }
+
+// Pid is the broker's process id.
+func (b *Broker) Pid() int { return b.process.Pid() }
+
+func properties(m map[string]string) string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	var b strings.Builder
+	for _, k := range keys {
+		fmt.Fprintf(&b, "%s=%s\n", k, m[k])
+	}
+	return b.String()
+}
+
+// Tools are the command-line tools of one release.
+type Tools struct {
+	Version   string
+	classPath string
+}
+
+// Names of the tools' classes.
+const (
+	TopicCommand        = "org.apache.kafka.tools.TopicCommand"
+	ConfigCommand       = "org.apache.kafka.tools.ConfigCommand"
+	GetOffsetShell      = "org.apache.kafka.tools.GetOffsetShell"
+	DumpLogSegments     = "org.apache.kafka.tools.DumpLogSegments"
+	ConsoleProducer     = "org.apache.kafka.tools.ConsoleProducer"
+	ConsoleConsumer     = "org.apache.kafka.tools.consumer.ConsoleConsumer"
+	ProducerPerformance = "org.apache.kafka.tools.ProducerPerformance"
+	DeleteRecords       = "org.apache.kafka.tools.DeleteRecordsCommand"
+	LogDirs             = "org.apache.kafka.tools.LogDirsCommand"
+	BrokerApiVersions   = "org.apache.kafka.tools.BrokerApiVersionsCommand"
+)
+
+// Run runs one tool to its end and returns what it printed.
+func (k Tools) Run(ctx context.Context, class string, args ...string) (string, error) {
+	return proc.Output(k.command(ctx, class, args...))
+}
+
+// RunWithInput is Run with text on the tool's standard input.
+func (k Tools) RunWithInput(ctx context.Context, input, class string, args ...string) (string, error) {
+	cmd := k.command(ctx, class, args...)
+	cmd.Stdin = strings.NewReader(input)
+	return proc.Output(cmd)
+}
+
+func (k Tools) command(ctx context.Context, class string, args ...string) *exec.Cmd {
+	return k.java(ctx, []string{"-Dlog4j2.level=ERROR", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"}, class, args...)
+}
+
+func (k Tools) java(ctx context.Context, jvm []string, class string, args ...string) *exec.Cmd {
+	all := append([]string{"-XX:+UseSerialGC"}, jvm...)
+	all = append(all, "-cp", k.classPath, class)
+	return exec.CommandContext(ctx, "java", append(all, args...)...)
+}
