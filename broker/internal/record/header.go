@@ -37,18 +37,23 @@ const (
 
 // Bits of the attributes field. Bits 0 to 2 are the codec.
 const (
-	codecMask         int16 = 0x07
-	logAppendTimeBit  int16 = 0x08
-	transactionalBit  int16 = 0x10
-	controlBit        int16 = 0x20
-	deleteHorizonBit  int16 = 0x40
-	noProducerID            = -1
-	noProducerEpoch         = -1
-	noSequence              = -1
-	maxSequence             = 1<<31 - 1
-	noTimestamp       int64 = -1
-	unknownBitsInHead       = ^(codecMask | logAppendTimeBit | transactionalBit | controlBit | deleteHorizonBit)
+	codecMask        int16 = 0x07
+	logAppendTimeBit int16 = 0x08
+	transactionalBit int16 = 0x10
+	controlBit       int16 = 0x20
+	deleteHorizonBit int16 = 0x40
+	knownBits        int16 = 0x7f
 )
+
+// What fields hold that do not apply.
+const (
+	noProducerID          = -1
+	noProducerEpoch       = -1
+	noSequence            = -1
+	noTimestamp     int64 = -1
+)
+
+const maxSequence = 1<<31 - 1
 
 // Errors that callers branch on; everything this package returns for bad bytes
 // wraps one of the two, except a [Refusal].

@@ -1,54 +1,244 @@
 package record
 
-import "errors"
+import (
+	"encoding/binary"
+	"fmt"
 
-// Rules is what a topic asks of the batches that are produced to it.
-type Rules struct {
-	MaxBytes  int   // max.message.bytes, of the whole batch as sent; 0 is no limit
-	Compacted bool  // cleanup.policy has compact: every record needs a key
-	Now       int64 // the broker's clock
-	// A record's timestamp may lie this far from Now; 0 or less on either side is
-	// no limit there (message.timestamp.before.max.ms and .after.max.ms).
-	BeforeMaxMs, AfterMaxMs int64
-	LogAppendTime           bool   // message.timestamp.type: stamp the batch with Now
-	Target                  Target // compression.type; the zero value keeps what the producer chose
-	// HeaderOnly skips the inflation of compressed batches
-	// (validate.compressed=header); a compacted topic or a Target overrules it.
-	HeaderOnly bool
-	// Internal marks the broker's own batches, which may be control batches.
-	Internal bool
-}
+	"github.com/twmb/franz-go/pkg/kerr"
+)
 
-// Target is the codec that a topic's compression.type sets. The zero value is
-// compression.type=producer: batches stay as they were sent.
-type Target struct {
-	Recode bool // false: keep, whatever follows
-	Codec  Codec
-	Level  int // of gzip, lz4 and zstd in Kafka's numbers; 0 is the codec's default
-}
-
-// Accepted is a batch that may be stored.
-type Accepted struct {
-	Header Header // of Bytes
-	// Bytes is the batch to store: the input itself, perhaps re-stamped in place,
-	// or a new batch in memory of its own when Recoded.
-	Bytes   Batch
-	Recoded bool
-	// MaxTimestamp is the largest timestamp of the records, Now with
-	// LogAppendTime; OffsetDeltaOfMax the first record that has it.
-	MaxTimestamp     int64
-	OffsetDeltaOfMax int32
-}
-
-// Validator checks what clients produce. It keeps buffers and decoders between
-// calls and may be used by one goroutine at a time; the zero value is ready.
+// Validator checks what clients produce. It keeps buffers and codecs between
+// calls, so keep one for each goroutine that validates, or a pool of them; the
+// zero value is ready. One that has met no compressed batch holds no memory.
 type Validator struct {
-	dec Decompressors
+	inflate Decompressors
+	deflate Compressors
+	raw     []byte // inflated records on their way to another codec
 }
 
-// Validate checks b, the records that a client sent for one partition, and
-// returns what to store. The error is a *Refusal. b may be changed in place: the
-// attributes, the max timestamp and the checksum.
+// Validate checks b, the records that a client sent for one partition, in
+// Kafka's order, so that a batch with several faults is refused for the same one
+// there and here, and returns what to store. The error is a *Refusal.
+//
+// What is stored is b itself wherever that is possible; its max timestamp, its
+// attributes and with them its checksum may be put right in place, as Kafka does.
+// Offset and leader epoch are for PatchOffset. Accepted.Bytes shares b's memory
+// unless Recoded. Bytes behind the batch that cannot be another one are cut off,
+// again as Kafka does.
 func (v *Validator) Validate(b []byte, r Rules) (Accepted, error) {
-	return Accepted{}, errors.New("not built yet")
+	batch, h, refusal := single(b, &r)
+	if refusal != nil {
+		return Accepted{}, refusal
+	}
+	if refusal := checkHeader(batch, h, &r); refusal != nil {
+		return Accepted{}, refusal
+	}
+	defer v.inflate.release()
+	var tally tally
+	if r.HeaderOnly && !r.Compacted && h.Codec() != None && !r.recodes(h) {
+		tally = unread(h, &r)
+	} else if refusal := v.records(batch, h, &r, &tally); refusal != nil {
+		return Accepted{}, refusal
+	}
+	return v.accept(batch, h, &r, &tally)
+}
+
+// Bounds of what Kafka looks at before it takes bytes for a batch.
+const (
+	kafkaHeadSize  = magicAt + 1 // up to the magic
+	kafkaMinLength = 14          // of the length field, from the times of magic 0
+)
+
+// single checks that b begins with one batch of magic 2, and with no second.
+func single(b []byte, r *Rules) (Batch, Header, *Refusal) {
+	size, refusal := frame(b)
+	if refusal != nil {
+		return nil, Header{}, refusal
+	}
+	if size == 0 {
+		return nil, Header{}, refuseEarly(kerr.InvalidRecord, "no whole record batch in %d bytes", len(b))
+	}
+	if b[magicAt] != Magic {
+		return nil, Header{}, refuseEarly(kerr.InvalidRecord, "batch has magic %d, want %d", b[magicAt], Magic)
+	}
+	batch, rest := Batch(b[:size:size]), b[size:]
+	if r.ZstdRefused && size > attributesAt+1 && Codec(batch[attributesAt+1]&byte(codecMask)) == Zstd {
+		return nil, Header{}, refuseEarly(kerr.UnsupportedCompressionType, "zstd needs Produce version 7 or later")
+	}
+	second, refusal := frame(rest)
+	if refusal != nil {
+		return nil, Header{}, refusal
+	}
+	if second > 0 {
+		return nil, Header{}, refuseEarly(kerr.InvalidRecord, "more than one record batch for a partition")
+	}
+	if size < HeaderSize {
+		return batch, Header{}, nil
+	}
+	return batch, decodeHeader(batch), nil
+}
+
+// frame returns the size of the batch at the start of b, 0 when b ends first.
+func frame(b []byte) (int, *Refusal) {
+	if len(b) < lengthEnd {
+		return 0, nil
+	}
+	length := int32(binary.BigEndian.Uint32(b[lengthAt:]))
+	if length < kafkaMinLength {
+		return 0, refuseEarly(kerr.CorruptMessage, "batch length %d is less than %d", length, kafkaMinLength)
+	}
+	if len(b) < kafkaHeadSize {
+		return 0, nil
+	}
+	if b[magicAt] > Magic {
+		return 0, refuseEarly(kerr.CorruptMessage, "unknown magic %d", int8(b[magicAt]))
+	}
+	if int64(len(b)) < lengthEnd+int64(length) {
+		return 0, nil
+	}
+	return lengthEnd + int(length), nil
+}
+
+// checkHeader checks what can be known without looking at records. A batch that
+// is shorter than a header has h zero.
+func checkHeader(b Batch, h Header, r *Rules) *Refusal {
+	if base := int64(binary.BigEndian.Uint64(b[baseOffsetAt:])); base != 0 && !r.Internal {
+		return refuse(kerr.InvalidRecord, "base offset is %d, want 0", base)
+	}
+	if r.MaxBytes > 0 && len(b) > r.MaxBytes {
+		return refuseEarly(kerr.MessageTooLarge, "batch has %d bytes, max.message.bytes is %d", len(b), r.MaxBytes)
+	}
+	if len(b) < HeaderSize {
+		return refuseEarly(kerr.CorruptMessage, "batch has %d bytes, its header alone has %d", len(b), HeaderSize)
+	}
+	if err := b.Verify(); err != nil {
+		return refuseEarly(kerr.CorruptMessage, "%v", err)
+	}
+	if !h.Codec().Known() {
+		return refuse(kerr.UnsupportedCompressionType, "unknown compression codec %d", int8(h.Codec()))
+	}
+	if int64(h.LastOffsetDelta)+1 != int64(h.Count) || h.Count <= 0 {
+		return refuse(kerr.InvalidRecord, "last offset delta %d and record count %d do not agree", h.LastOffsetDelta, h.Count)
+	}
+	if r.Internal {
+		return nil
+	}
+	if h.Control() {
+		return refuse(kerr.InvalidRecord, "control batches are not for clients to write")
+	}
+	if h.HasProducer() && !h.HasSequence() {
+		return refuse(kerr.InvalidRecord, "sequence %d of producer %d is negative", h.BaseSequence, h.ProducerID)
+	}
+	return nil
+}
+
+// records inflates the batch and walks its records.
+func (v *Validator) records(b Batch, h Header, r *Rules, t *tally) *Refusal {
+	s, err := v.inflate.open(h.Codec(), b.Payload(), r.inflatedMax())
+	if err != nil {
+		return refuseBytes(h.Codec(), err)
+	}
+	*t = newTally(h, r)
+	if r.recodes(h) {
+		err = v.collect(s, h, t)
+	} else {
+		err = scanAll(s, h, t)
+	}
+	if err != nil {
+		return refuseBytes(h.Codec(), err)
+	}
+	return t.refusal()
+}
+
+func scanAll(s *stream, h Header, t *tally) error {
+	var f fields
+	for i := range h.Count {
+		if err := s.scan(&f); err != nil {
+			return recordError(i, err)
+		}
+		if f.offsetDelta != i {
+			return deltaError(i, f.offsetDelta)
+		}
+		t.add(i, &f)
+	}
+	return s.end()
+}
+
+// collect is scanAll that also gathers the records, lengths and all, in v.raw.
+func (v *Validator) collect(s *stream, h Header, t *tally) error {
+	var f fields
+	v.raw = v.raw[:0]
+	for i := range h.Count {
+		raw, err := s.record(&v.inflate.big)
+		if err == nil {
+			err = f.scan(raw)
+		}
+		if err != nil {
+			return recordError(i, err)
+		}
+		if f.offsetDelta != i {
+			return deltaError(i, f.offsetDelta)
+		}
+		t.add(i, &f)
+		v.raw = binary.AppendVarint(v.raw, int64(len(raw)))
+		v.raw = append(v.raw, raw...)
+	}
+	return s.end()
+}
+
+// deltaError: Kafka 4.4 stores an uncompressed batch whose deltas are not 0, 1,
+// 2…, and answers UNKNOWN_SERVER_ERROR to a compressed one. Stored, its records
+// have offsets outside the batch's, which consumers read twice or never.
+func deltaError(index, delta int32) error {
+	return fmt.Errorf("record %d: offset delta is %d", index, delta)
+}
+
+// accept makes the batch what is to be stored.
+func (v *Validator) accept(b Batch, h Header, r *Rules, t *tally) (Accepted, error) {
+	a := Accepted{Bytes: b, MaxTimestamp: t.max, OffsetDeltaOfMax: t.maxAt}
+	switch {
+	case r.recodes(h):
+		a.Bytes, a.Recoded = v.recode(h, r, t), true
+		v.raw = retained(v.raw)
+		if r.MaxBytes > 0 && len(a.Bytes) > r.MaxBytes {
+			return Accepted{}, refuseEarly(kerr.MessageTooLarge, "batch has %d bytes as %v, max.message.bytes is %d",
+				len(a.Bytes), r.Target.Codec, r.MaxBytes)
+		}
+	case r.LogAppendTime != h.LogAppendTime() || t.max != h.MaxTimestamp:
+		restamp(b, h, r, t.max)
+	}
+	if r.SegmentBytes > 0 && len(a.Bytes) > r.SegmentBytes {
+		return Accepted{}, refuseEarly(kerr.RecordListTooLarge, "batch has %d bytes, segment.bytes is %d", len(a.Bytes), r.SegmentBytes)
+	}
+	a.Header = decodeHeader(a.Bytes)
+	return a, nil
+}
+
+// restamp puts the timestamp type and the max timestamp right. Kafka writes the
+// attributes anew when it does so, which drops the bits that have no meaning.
+func restamp(b Batch, h Header, r *Rules, maxTimestamp int64) {
+	h.Attributes = h.Attributes&^logAppendTimeBit&knownBits | r.timestampBit()
+	h.MaxTimestamp = maxTimestamp
+	h.put(b)
+	seal(b)
+}
+
+func (r *Rules) timestampBit() int16 {
+	if r.LogAppendTime {
+		return logAppendTimeBit
+	}
+	return 0
+}
+
+// recode builds the batch anew from v.raw with the target's codec. Producer,
+// sequence, timestamps, headers and the transactional and control bits stay.
+func (v *Validator) recode(h Header, r *Rules, t *tally) Batch {
+	out := make([]byte, HeaderSize, HeaderSize+len(v.raw)/2+1024)
+	out, codec := v.deflate.append(out, v.raw, r.Target)
+	h.Length = int32(len(out) - lengthEnd)
+	h.Attributes = h.Attributes&(transactionalBit|controlBit) | int16(codec) | r.timestampBit()
+	h.MaxTimestamp = t.max
+	h.put(out)
+	seal(out)
+	return out
 }
