@@ -5,6 +5,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
 )
 
 // Compressors holds the encoders that need memory of their own, one of each
@@ -15,6 +16,8 @@ type Compressors struct {
 	gzipLevel int
 	zstd      *zstd.Encoder
 	zstdLevel int
+	lz4       *lz4.Compressor
+	lz4High   *lz4.CompressorHC
 }
 
 // append appends raw to dst, compressed as t says and in the form that Kafka's
@@ -28,7 +31,7 @@ func (c *Compressors) append(dst, raw []byte, t Target) ([]byte, Codec) {
 	case Snappy:
 		out = appendXerial(dst, raw)
 	case LZ4:
-		out = appendLZ4(dst, raw, t.Level)
+		out = appendLZ4(dst, raw, c.lz4At(t.Level))
 	case Zstd:
 		out = c.appendZstd(dst, raw, t.Level)
 	}
@@ -79,4 +82,23 @@ func (c *Compressors) appendZstd(dst, raw []byte, level int) []byte {
 		c.zstd, c.zstdLevel = z, level
 	}
 	return c.zstd.EncodeAll(raw, dst)
+}
+
+// lz4DefaultLevel is compression.lz4.level's default, which means lz4's fast
+// mode; the other levels, 1 to 17, mean the high-compression mode.
+const lz4DefaultLevel = 9
+
+func (c *Compressors) lz4At(level int) lz4Block {
+	if level == 0 || level == lz4DefaultLevel {
+		if c.lz4 == nil {
+			c.lz4 = new(lz4.Compressor)
+		}
+		return c.lz4
+	}
+	if c.lz4High == nil {
+		c.lz4High = new(lz4.CompressorHC)
+	}
+	// The library's levels 1 to 9 are search depths: powers of two from 2^9 on.
+	c.lz4High.Level = lz4.CompressionLevel(1 << (8 + min(max(level, 1), 9)))
+	return c.lz4High
 }

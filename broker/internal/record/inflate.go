@@ -20,6 +20,9 @@ const (
 	// zstdStreamWindowMax is the largest window that is inflated as a stream, for
 	// which the decoder allocates the whole window up front.
 	zstdStreamWindowMax = 8 << 20
+	// zstdBlockMax is the most that a zstd block inflates to, and what the decoder
+	// wants of room behind it.
+	zstdBlockMax = 128<<10 + 32
 	// inflatedMaxDefault is what a batch may inflate to where nothing else is said.
 	inflatedMaxDefault = 128 << 20
 )
@@ -137,11 +140,13 @@ func (d *Decompressors) openZstd(payload []byte, limit int64) error {
 			d.whole = make([]byte, 0, room)
 		}
 		out, err := d.zstd.DecodeAll(payload, d.whole[:0])
+		// Where the room ends inside a block, the library reports damage.
+		full := errors.Is(err, zstd.ErrDecoderSizeExceeded) || cap(d.whole)-len(out) < zstdBlockMax
 		switch {
 		case err == nil:
 			d.stream.whole(out)
 			return nil
-		case !errors.Is(err, zstd.ErrDecoderSizeExceeded):
+		case !full:
 			return noEOF(err)
 		case int64(cap(d.whole)) >= limit:
 			return errInflatedSize
@@ -159,7 +164,7 @@ func roomFor(head zstd.Header, sent int, limit int64) int {
 	if head.HasFCS && head.FrameContentSize < retainedMax {
 		room = int64(head.FrameContentSize)
 	}
-	return int(min(max(room, 4<<10), retainedMax, limit))
+	return int(min(max(room, 2*zstdBlockMax), retainedMax, limit))
 }
 
 func (d *Decompressors) streamZstd(payload []byte, limit int64) error {

@@ -180,20 +180,24 @@ func (z *lz4Reader) uint32() (uint32, error) {
 	return v, nil
 }
 
+// lz4Block is either of the library's compressors.
+type lz4Block interface {
+	CompressBlock(src, dst []byte) (int, error)
+}
+
 // appendLZ4 appends raw as one frame in the form that Kafka's clients write:
 // independent blocks of up to 64 KiB, no checksums, no content size.
-func appendLZ4(dst, raw []byte, level int) []byte {
+func appendLZ4(dst, raw []byte, compressor lz4Block) []byte {
 	const blockMax = 64 << 10
 	dst = binary.LittleEndian.AppendUint32(dst, lz4Magic)
 	dst = append(dst, lz4Version|lz4Independent, 0x40)
 	dst = append(dst, byte(xxh32Of(dst[len(dst)-2:])>>8))
-	compress := lz4Compressor(level)
 	for len(raw) > 0 {
 		block := raw[:min(len(raw), blockMax)]
 		raw = raw[len(block):]
 		at := len(dst)
 		dst = append(dst, 0, 0, 0, 0)
-		dst = appendLZ4Block(dst, block, compress)
+		dst = appendLZ4Block(dst, block, compressor)
 		size := uint32(len(dst) - at - 4)
 		if int(size) == len(block) {
 			size |= lz4Uncompressed
@@ -204,27 +208,14 @@ func appendLZ4(dst, raw []byte, level int) []byte {
 }
 
 // appendLZ4Block appends block compressed, or as it is where that is no smaller.
-func appendLZ4Block(dst, block []byte, compress func(src, dst []byte) (int, error)) []byte {
+func appendLZ4Block(dst, block []byte, compressor lz4Block) []byte {
 	at := len(dst)
 	dst = append(dst, block...)
 	room := dst[at : at+len(block)-1]
-	n, err := compress(block, room)
+	n, err := compressor.CompressBlock(block, room)
 	if err != nil || n == 0 || n >= len(block) {
 		copy(dst[at:], block)
 		return dst
 	}
 	return dst[:at+n]
-}
-
-// lz4DefaultLevel is compression.lz4.level's default, which means lz4's fast
-// mode; the other levels, 1 to 17, mean the high-compression mode.
-const lz4DefaultLevel = 9
-
-func lz4Compressor(level int) func(src, dst []byte) (int, error) {
-	if level == 0 || level == lz4DefaultLevel {
-		return new(lz4.Compressor).CompressBlock
-	}
-	// The library's levels 1 to 9 are search depths: powers of two from 2^9 on.
-	depth := lz4.CompressionLevel(1 << (8 + min(max(level, 1), 9)))
-	return (&lz4.CompressorHC{Level: depth}).CompressBlock
 }

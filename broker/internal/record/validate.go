@@ -14,6 +14,8 @@ type Validator struct {
 	inflate Decompressors
 	deflate Compressors
 	raw     []byte // inflated records on their way to another codec
+	rules   Rules  // of the batch at hand: kept here, they need no memory of their own
+	tally   tally
 }
 
 // Validate checks b, the records that a client sent for one partition, in
@@ -26,21 +28,32 @@ type Validator struct {
 // unless Recoded. Bytes behind the batch that cannot be another one are cut off,
 // again as Kafka does.
 func (v *Validator) Validate(b []byte, r Rules) (Accepted, error) {
-	batch, h, refusal := single(b, &r)
+	v.rules = r
+	batch, h, refusal := single(b, &v.rules)
 	if refusal != nil {
 		return Accepted{}, refusal
 	}
-	if refusal := checkHeader(batch, h, &r); refusal != nil {
+	if refusal := checkHeader(batch, h, &v.rules); refusal != nil {
 		return Accepted{}, refusal
 	}
-	defer v.inflate.release()
-	var tally tally
+	defer v.release()
 	if r.HeaderOnly && !r.Compacted && h.Codec() != None && !r.recodes(h) {
-		tally = unread(h, &r)
-	} else if refusal := v.records(batch, h, &r, &tally); refusal != nil {
+		v.tally = unread(h, &v.rules)
+	} else if refusal := v.records(batch, h); refusal != nil {
 		return Accepted{}, refusal
 	}
-	return v.accept(batch, h, &r, &tally)
+	a, refusal := v.accept(batch, h)
+	if refusal != nil {
+		return Accepted{}, refusal
+	}
+	return a, nil
+}
+
+// release lets go of the batch, and of memory that only a large one needed.
+func (v *Validator) release() {
+	v.inflate.release()
+	v.tally = tally{}
+	v.raw = retained(v.raw)
 }
 
 // Bounds of what Kafka looks at before it takes bytes for a batch.
@@ -133,21 +146,21 @@ func checkHeader(b Batch, h Header, r *Rules) *Refusal {
 }
 
 // records inflates the batch and walks its records.
-func (v *Validator) records(b Batch, h Header, r *Rules, t *tally) *Refusal {
-	s, err := v.inflate.open(h.Codec(), b.Payload(), r.inflatedMax())
+func (v *Validator) records(b Batch, h Header) *Refusal {
+	s, err := v.inflate.open(h.Codec(), b.Payload(), v.rules.inflatedMax())
 	if err != nil {
 		return refuseBytes(h.Codec(), err)
 	}
-	*t = newTally(h, r)
-	if r.recodes(h) {
-		err = v.collect(s, h, t)
+	v.tally = newTally(h, &v.rules)
+	if v.rules.recodes(h) {
+		err = v.collect(s, h)
 	} else {
-		err = scanAll(s, h, t)
+		err = scanAll(s, h, &v.tally)
 	}
 	if err != nil {
 		return refuseBytes(h.Codec(), err)
 	}
-	return t.refusal()
+	return v.tally.refusal()
 }
 
 func scanAll(s *stream, h Header, t *tally) error {
@@ -165,7 +178,7 @@ func scanAll(s *stream, h Header, t *tally) error {
 }
 
 // collect is scanAll that also gathers the records, lengths and all, in v.raw.
-func (v *Validator) collect(s *stream, h Header, t *tally) error {
+func (v *Validator) collect(s *stream, h Header) error {
 	var f fields
 	v.raw = v.raw[:0]
 	for i := range h.Count {
@@ -179,7 +192,7 @@ func (v *Validator) collect(s *stream, h Header, t *tally) error {
 		if f.offsetDelta != i {
 			return deltaError(i, f.offsetDelta)
 		}
-		t.add(i, &f)
+		v.tally.add(i, &f)
 		v.raw = binary.AppendVarint(v.raw, int64(len(raw)))
 		v.raw = append(v.raw, raw...)
 	}
@@ -194,12 +207,12 @@ func deltaError(index, delta int32) error {
 }
 
 // accept makes the batch what is to be stored.
-func (v *Validator) accept(b Batch, h Header, r *Rules, t *tally) (Accepted, error) {
+func (v *Validator) accept(b Batch, h Header) (Accepted, *Refusal) {
+	r, t := &v.rules, &v.tally
 	a := Accepted{Bytes: b, MaxTimestamp: t.max, OffsetDeltaOfMax: t.maxAt}
 	switch {
 	case r.recodes(h):
-		a.Bytes, a.Recoded = v.recode(h, r, t), true
-		v.raw = retained(v.raw)
+		a.Bytes, a.Recoded = v.recode(h), true
 		if r.MaxBytes > 0 && len(a.Bytes) > r.MaxBytes {
 			return Accepted{}, refuseEarly(kerr.MessageTooLarge, "batch has %d bytes as %v, max.message.bytes is %d",
 				len(a.Bytes), r.Target.Codec, r.MaxBytes)
@@ -232,12 +245,12 @@ func (r *Rules) timestampBit() int16 {
 
 // recode builds the batch anew from v.raw with the target's codec. Producer,
 // sequence, timestamps, headers and the transactional and control bits stay.
-func (v *Validator) recode(h Header, r *Rules, t *tally) Batch {
+func (v *Validator) recode(h Header) Batch {
 	out := make([]byte, HeaderSize, HeaderSize+len(v.raw)/2+1024)
-	out, codec := v.deflate.append(out, v.raw, r.Target)
+	out, codec := v.deflate.append(out, v.raw, v.rules.Target)
 	h.Length = int32(len(out) - lengthEnd)
-	h.Attributes = h.Attributes&(transactionalBit|controlBit) | int16(codec) | r.timestampBit()
-	h.MaxTimestamp = t.max
+	h.Attributes = h.Attributes&(transactionalBit|controlBit) | int16(codec) | v.rules.timestampBit()
+	h.MaxTimestamp = v.tally.max
 	h.put(out)
 	seal(out)
 	return out
