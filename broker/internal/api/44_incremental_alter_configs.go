@@ -1,0 +1,102 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/skeinstream/skein/internal/settings"
+)
+
+// IncrementalAlterConfigs (44, KIP-339)
+//
+// v1: flexible
+//
+// Each key is set, deleted (back to its default), or, when its value is a list, gets items appended or subtracted;
+// keys that are not named stay. A list that was not given begins from the setting's own default. The keys of one
+// resource are changed together or not at all.
+func incrementalAlterConfigsEntry() entry {
+	return entry{key: 44, min: 0, max: 1, flexible: 1, serve: changes(kmsg.NewPtrIncrementalAlterConfigsRequest,
+		func(h *Handler, ctx context.Context, req *kmsg.IncrementalAlterConfigsRequest) kmsg.Response {
+			return h.incrementConfigs(ctx, req)
+		})}
+}
+
+func (h *Handler) incrementConfigs(ctx context.Context, req *kmsg.IncrementalAlterConfigsRequest) kmsg.Response {
+	all := make([]alteration, len(req.Resources))
+	for i, r := range req.Resources {
+		all[i] = increment(r)
+	}
+	resp := kmsg.NewPtrIncrementalAlterConfigsResponse()
+	for i, f := range h.alterConfigs(ctx, all, req.ValidateOnly) {
+		answer := kmsg.NewIncrementalAlterConfigsResponseResource()
+		answer.ResourceType, answer.ResourceName = all[i].kind, all[i].name
+		answer.ErrorCode, answer.ErrorMessage = f.code, f.text()
+		resp.Resources = append(resp.Resources, answer)
+	}
+	return resp
+}
+
+func increment(r kmsg.IncrementalAlterConfigsRequestResource) alteration {
+	a := alteration{kind: r.ResourceType, name: r.ResourceName}
+	for _, k := range r.Configs {
+		a.keys = append(a.keys, k.Name)
+		if k.Value == nil && k.Op != kmsg.IncrementalAlterConfigOpDelete {
+			a.null = k.Name
+		}
+	}
+	table := settings.Topics()
+	if r.ResourceType == kmsg.ConfigResourceTypeBroker {
+		table = settings.Brokers()
+	}
+	a.turn = func(given map[string]string) refusal {
+		for _, k := range r.Configs {
+			if f := incrementKey(table, given, k); f.code != 0 {
+				return f
+			}
+		}
+		return refusal{}
+	}
+	return a
+}
+
+func incrementKey(table *settings.Table, given map[string]string, k kmsg.IncrementalAlterConfigsRequestResourceConfig) refusal {
+	switch k.Op {
+	case kmsg.IncrementalAlterConfigOpSet:
+		given[k.Name] = *k.Value
+		return refusal{}
+	case kmsg.IncrementalAlterConfigOpDelete:
+		delete(given, k.Name)
+		return refusal{}
+	case kmsg.IncrementalAlterConfigOpAppend, kmsg.IncrementalAlterConfigOpSubtract:
+		return incrementList(table, given, k)
+	default:
+		return refuse(kerr.InvalidRequest, "Unknown operations type %d", k.Op)
+	}
+}
+
+func incrementList(table *settings.Table, given map[string]string, k kmsg.IncrementalAlterConfigsRequestResourceConfig) refusal {
+	def, known := table.Lookup(k.Name)
+	if !known || def.Type != settings.List {
+		return refuse(kerr.InvalidConfig, "Can't %s to key %s because its type is not LIST.", k.Op, k.Name)
+	}
+	text, ok := given[k.Name]
+	if !ok {
+		text = def.Default
+	}
+	items := slices.DeleteFunc(strings.Split(text, ","), func(item string) bool { return item == "" })
+	for item := range strings.SplitSeq(*k.Value, ",") {
+		at := slices.Index(items, item)
+		switch {
+		case k.Op == kmsg.IncrementalAlterConfigOpAppend && at < 0:
+			items = append(items, item)
+		case k.Op == kmsg.IncrementalAlterConfigOpSubtract && at >= 0:
+			items = slices.Delete(items, at, at+1)
+		}
+	}
+	given[k.Name] = strings.Join(items, ",")
+	return refusal{}
+}

@@ -1,0 +1,121 @@
+// Package api turns requests into calls on the rooms below and their results into responses. It is the third stop of a
+// request's journey: server reads the frame, api decodes it, checks it, asks catalog, partition or a coordinator, and
+// hands the response back to server.
+//
+// One file serves one request and is named after it (03_metadata.go); it opens with its version notes and contributes
+// one entry to the dispatch table. Kafka's error codes are chosen here and nowhere below.
+//
+// Serve runs on the reader goroutine of a connection, so a handler never waits there for the disk or for another
+// request. What is answered from memory is answered at once; what changes the catalog goes through Handler.control, one
+// change after the other.
+package api
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/skeinstream/skein/broker/internal/catalog"
+	"github.com/skeinstream/skein/broker/internal/server"
+	"github.com/skeinstream/skein/internal/settings"
+)
+
+// Deps is what the handlers stand on. The broker fills it in once, before the first request. Whatever must happen when
+// the catalog changes (partitions opened and deleted, settings taken over) hangs on catalog.Options.Published, which is
+// done before the request that caused the change is answered.
+type Deps struct {
+	Catalog *catalog.Catalog
+	NodeID  int32
+
+	// Static holds the broker settings as the operator gave them: file, environment, flags.
+	Static map[string]string
+	// Broker returns the broker settings in force now: the static ones with the catalog's dynamic ones over them.
+	Broker func() settings.Broker
+	// Offline tells whether a partition cannot be served for now; nil: all can.
+	Offline func(topic catalog.ID, partition int32) bool
+
+	// Now is the wall clock.
+	Now    func() time.Time
+	Logger *slog.Logger
+
+	DataDeps
+}
+
+// Handler serves every request that this broker knows. It implements server.Handler. Make one with New.
+type Handler struct {
+	Deps
+	table   map[int16]entry
+	control serial
+	data    dataState
+}
+
+// entry is one request's line in the dispatch table.
+type entry struct {
+	key, min, max int16
+	flexible      int16 // first version with tagged fields
+	serve         func(*Handler, context.Context, *server.Request)
+}
+
+// New returns a handler over deps.
+func New(deps Deps) *Handler {
+	if deps.Logger == nil {
+		deps.Logger = slog.New(slog.DiscardHandler)
+	}
+	h := &Handler{Deps: deps, table: map[int16]entry{}}
+	for _, e := range append(controlEntries(), dataEntries()...) {
+		h.table[e.key] = e
+	}
+	h.data.start(h)
+	return h
+}
+
+// Shutdown waits until the catalog changes that were asked for have been made and answered, or ctx ends. No request may
+// arrive any more.
+func (h *Handler) Shutdown(ctx context.Context) error { return h.control.wait(ctx) }
+
+// controlEntries lists the requests about the cluster: what exists and how it is set.
+func controlEntries() []entry {
+	return []entry{
+		metadataEntry(),
+		apiVersionsEntry(),
+		createTopicsEntry(),
+		deleteTopicsEntry(),
+		describeConfigsEntry(),
+		alterConfigsEntry(),
+		createPartitionsEntry(),
+		incrementalAlterConfigsEntry(),
+		describeClusterEntry(),
+		listConfigResourcesEntry(),
+		describeTopicPartitionsEntry(),
+	}
+}
+
+// Supports reports whether the request of this key and version is served.
+func (h *Handler) Supports(key, version int16) bool {
+	e, ok := h.table[key]
+	return ok && version >= e.min && version <= e.max
+}
+
+// Flexible reports whether the request of this key and version has tagged fields.
+func (h *Handler) Flexible(key, version int16) bool {
+	e, ok := h.table[key]
+	return ok && version >= e.flexible
+}
+
+// Serve answers r, now or later. The server has asked Supports before.
+func (h *Handler) Serve(ctx context.Context, r *server.Request) {
+	h.table[r.Key].serve(h, ctx, r)
+}
+
+// layers returns the broker settings that were given, by who gave them.
+func (h *Handler) layers(s *catalog.Snapshot) settings.Layers {
+	return settings.Layers{
+		Static:         h.Static,
+		DynamicDefault: s.BrokerConfigs(""),
+		DynamicBroker:  s.BrokerConfigs(h.nodeName()),
+	}
+}
+
+// nodeName is the name of this broker as a config resource.
+func (h *Handler) nodeName() string { return strconv.Itoa(int(h.NodeID)) }
