@@ -1,0 +1,80 @@
+package server
+
+const (
+	// maxInFlight bounds the requests of one connection that have no written response yet. Clients keep five on their
+	// own; librdkafka without idempotence has no bound of its own.
+	maxInFlight = 128
+	// maxUnwritten is how many bytes of responses may wait for being written when the next request is started, file
+	// ranges not counted.
+	maxUnwritten = 64 << 10
+)
+
+// queue holds one connection's requests in their order, from being read to having their response written (trap T6). It
+// is a list through the requests themselves; the connection's mutex guards it.
+type queue struct {
+	first, last *Request
+	length      int   // requests read and not yet written; those being written are no longer in the list but count
+	open        int   // of them not finished by the handler
+	openOther   int   // of these, other than Produce
+	unwritten   int64 // bytes in memory of finished responses
+}
+
+// mayStart tells whether a request with this key may be handed to the handler now. A Produce may follow a Produce that
+// is not finished: they only append, in order, and wait for the disk together. All else waits for everything before it,
+// since it could see, or overtake, what that is about to change.
+func (q *queue) mayStart(key int16) bool {
+	if q.length >= maxInFlight || q.unwritten > maxUnwritten {
+		return false
+	}
+	if key == keyProduce {
+		return q.openOther == 0
+	}
+	return q.open == 0
+}
+
+func (q *queue) push(r *Request) {
+	if q.last == nil {
+		q.first = r
+	} else {
+		q.last.next = r
+	}
+	q.last = r
+	q.length++
+	q.open++
+	if r.Key != keyProduce {
+		q.openOther++
+	}
+}
+
+// finished notes that the handler is done with r.
+func (q *queue) finished(r *Request) {
+	q.open--
+	if r.Key != keyProduce {
+		q.openOther--
+	}
+	q.unwritten += r.result.memory
+}
+
+// ready tells whether the first request is finished: there is something to write.
+func (q *queue) ready() bool { return q.first != nil && q.first.result.outcome != unfinished }
+
+// popReady appends to batch the finished requests before the first unfinished one, and takes them off the list.
+func (q *queue) popReady(batch []*Request) []*Request {
+	for q.ready() {
+		r := q.first
+		q.first, r.next = r.next, nil
+		batch = append(batch, r)
+	}
+	if q.first == nil {
+		q.last = nil
+	}
+	return batch
+}
+
+// written notes that the requests of batch are over.
+func (q *queue) written(batch []*Request) {
+	for _, r := range batch {
+		q.length--
+		q.unwritten -= r.result.memory
+	}
+}

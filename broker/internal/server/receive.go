@@ -1,0 +1,200 @@
+package server
+
+import (
+	"fmt"
+	"time"
+)
+
+// Memory for a frame that is not here yet is taken in steps: little at first, so that announcing a large frame costs its
+// sender as much as it costs us; then growing fast, so that an honest large frame is copied once or twice at most, and
+// little of it.
+const (
+	stepFirst  = 64 << 10
+	stepFactor = 16
+	// stepProgress is how much of a frame must come for its sender not to count as stalled.
+	stepProgress = 64 << 10
+)
+
+// invalid is the ending for bytes that are no request we take.
+func invalid(format string, args ...any) error {
+	return &ending{ClosedInvalid, fmt.Errorf(format, args...)}
+}
+
+// awaitFrame waits for the first bytes of a frame and judges by them whether it is to be received.
+func (c *Conn) awaitFrame() (start, error) {
+	if !c.in.holdsFrame() {
+		c.flush()
+	}
+	b, err := c.peek(sizeField)
+	if err != nil {
+		return start{}, err
+	}
+	if size := parseSize(b); size < headerMin || size > c.server.cfg.MaxRequestBytes {
+		return start{}, invalid("a frame of %d bytes%s, where %d to %d are taken", size, hint(b), headerMin, c.server.cfg.MaxRequestBytes)
+	}
+	if b, err = c.peek(frameStart); err != nil {
+		return start{}, err
+	}
+	st := parseStart(b)
+	if st.key != keyApiVersions && !c.server.handler.Supports(st.key, st.version) {
+		return start{}, invalid("request %d version %d, which is not served", st.key, st.version)
+	}
+	return st, nil
+}
+
+// hint names what else the first bytes of a connection may be.
+func hint(b []byte) string {
+	switch string(b[:sizeField]) {
+	case "GET ", "HEAD", "POST", "PUT ":
+		return " (HTTP?)"
+	}
+	if b[0] == 0x16 && b[1] == 3 {
+		return " (TLS on a plain listener?)"
+	}
+	return ""
+}
+
+// peek is input.peek with the idle timeout.
+func (c *Conn) peek(n int) ([]byte, error) {
+	for {
+		b, err := c.in.peek(n)
+		if err == nil || !isTimeout(err) {
+			return b, err
+		}
+		if err := c.rearm(time.Now()); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// read reads what is not buffered straight to where it belongs.
+func (c *Conn) read(p []byte) (int, error) {
+	for {
+		n, err := c.net.Read(p)
+		now := time.Now()
+		if n > 0 {
+			c.lastRead = now
+			return n, nil
+		}
+		if isTimeout(err) {
+			err = c.rearm(now)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+}
+
+// receive reads the frame that st announced and makes a request of it.
+func (c *Conn) receive(st start) (*Request, error) {
+	r := &Request{Key: st.key, Version: st.version, Conn: c, frameBytes: sizeField + st.size}
+	r.lease.owner = c
+	frame, err := c.receiveFrame(r, int(st.size))
+	if err == nil {
+		err = r.parse(frame)
+	}
+	if err != nil {
+		c.server.budget.release(&r.lease)
+		c.server.pools.put(r.frame.Swap(nil))
+		return nil, err
+	}
+	c.lastRead = time.Now()
+	r.Received = c.lastRead
+	return r, nil
+}
+
+// receiveFrame reads a frame of size bytes into memory of the budget.
+func (c *Conn) receiveFrame(r *Request, size int) ([]byte, error) {
+	var sizeBytes [sizeField]byte
+	c.in.take(sizeBytes[:])
+	here := len(c.in.buffered())
+	if err := c.grow(r, min(size, max(here, stepFirst))); err != nil {
+		return nil, err
+	}
+	b := r.frame.Load().b
+	n := c.in.take(b[:min(size, len(b))])
+	if n < size {
+		if err := c.receiveRest(r, n, size); err != nil {
+			return nil, err
+		}
+	}
+	return r.frame.Load().b[:size:size], nil
+}
+
+// receiveRest reads the frame on from its byte n, which has yet to come from the socket.
+func (c *Conn) receiveRest(r *Request, n, size int) error {
+	budget := c.server.budget
+	budget.progress(&r.lease, time.Now())
+	noted := n
+	for n < size {
+		b := r.frame.Load().b
+		if n == len(b) {
+			if err := c.grow(r, min(size, n*stepFactor)); err != nil {
+				return err
+			}
+			b = r.frame.Load().b
+		}
+		m, err := c.read(b[n:min(size, len(b))])
+		if err != nil {
+			return err
+		}
+		n += m
+		if n-noted >= stepProgress {
+			noted = n
+			budget.progress(&r.lease, c.lastRead)
+		}
+	}
+	budget.filled(&r.lease)
+	return nil
+}
+
+// grow gives r a block of at least size bytes, with the content of the one before.
+func (c *Conn) grow(r *Request, size int) error {
+	old := r.frame.Load()
+	_, blockSize := sizeClass(size)
+	more := int64(blockSize)
+	if old != nil {
+		more -= int64(len(old.b))
+	}
+	if !c.server.budget.tryTake(&r.lease, more) {
+		c.flush()
+		if err := c.server.budget.take(c.ctx, &r.lease, more); err != nil {
+			return err
+		}
+	}
+	grown := c.server.pools.get(size)
+	if old != nil {
+		copy(grown.b, old.b)
+		c.server.budget.progress(&r.lease, time.Now()) // waiting has taken it off the list
+	}
+	r.frame.Store(grown)
+	c.server.pools.put(old)
+	return nil
+}
+
+// parse reads the request header. Of an ApiVersions version from the future only what is needed for an answer is
+// required to make sense (trap T1).
+func (r *Request) parse(frame []byte) error {
+	served := r.Conn.server.handler.Supports(r.Key, r.Version)
+	flexible := served && r.Conn.server.handler.Flexible(r.Key, r.Version)
+	h, body, err := parseHeader(frame, flexible)
+	if err != nil && served {
+		return invalid("request %d version %d: %w", r.Key, r.Version, err)
+	}
+	r.CorrelationID = h.correlation
+	r.Body = body
+	r.flexible = flexible && r.Key != keyApiVersions // trap T2
+	r.setClientID(h.clientID)
+	return nil
+}
+
+func (r *Request) setClientID(id []byte) {
+	if id == nil {
+		return
+	}
+	c := r.Conn
+	if c.clientID != string(id) {
+		c.clientID = string(id)
+	}
+	r.ClientID, r.HasClientID = c.clientID, true
+}

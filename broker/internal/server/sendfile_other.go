@@ -1,0 +1,15 @@
+//go:build !linux
+
+package server
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+const canSendfile = false
+
+func sendFile(syscall.RawConn, *os.File, int64, int64) (int64, error) {
+	return 0, errors.ErrUnsupported
+}
