@@ -148,11 +148,15 @@ func dialHint(err error) string {
 	return "name a running broker with --bootstrap HOST:PORT"
 }
 
-// explainClosed covers brokers that hang up without a word, which is how Kafka
-// says that the client speaks the wrong security protocol.
+// explainClosed covers peers that speak something else, and brokers that hang
+// up without a word, which is how Kafka says that the client speaks the wrong
+// security protocol.
 func explainClosed(err error, o Options) *problem.Error {
 	if strings.Contains(err.Error(), "tls alert record") {
 		return problem.New("add --tls (and --tls-ca FILE when the authority is your own)", "the listener at %s speaks TLS", o.place())
+	}
+	if strings.Contains(err.Error(), "HTTP response") {
+		return problem.New("is this the right port? Kafka's is usually 9092", "what listens at %s speaks HTTP, not Kafka", o.place())
 	}
 	_, first := errors.AsType[*kgo.ErrFirstReadEOF](err)
 	if !first && !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {

@@ -29,8 +29,8 @@ func NewFlags() *Flags {
 		}
 		f.set.String(p.name, "", "`"+p.value+"` "+p.help)
 	}
-	f.set.StringVar(&f.profile, "profile", "", "`NAME` of the profile to use from the configuration file")
-	f.set.StringVar(&f.config, "config", "", "`FILE` with profiles (default ~/.config/skein/config.yaml)")
+	f.set.StringVar(&f.profile, "profile", "", "`NAME` profile to use from the configuration file")
+	f.set.StringVar(&f.config, "config", "", "`FILE` configuration file with profiles (default ~/.config/skein/config.yaml)")
 	return f
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -59,6 +60,30 @@ func (c *Client) Within(ctx context.Context) (context.Context, context.CancelFun
 
 // Timeout is the longest wait for an answer.
 func (c *Client) Timeout() time.Duration { return c.opts.Timeout }
+
+// Admin lends an admin client to act, within the timeout, and explains the
+// errors that come out.
+func (c *Client) Admin(ctx context.Context, act func(context.Context, *kadm.Client) error) error {
+	within, cancel := c.Within(ctx)
+	defer cancel()
+	admin := kadm.NewClient(c.Client)
+	admin.SetTimeoutMillis(int32(min(c.opts.Timeout, time.Hour).Milliseconds()))
+	if err := act(within, admin); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return c.Explain(err)
+	}
+	return nil
+}
+
+// AnnounceOutages says on w when, from now on, a broker cannot be reached,
+// and when it can again. The client keeps trying all the while.
+func (c *Client) AnnounceOutages(w io.Writer) {
+	c.dial.mu.Lock()
+	defer c.dial.mu.Unlock()
+	c.dial.announce = w
+}
 
 // base returns the franz-go options that the connection block stands for.
 func (o Options) base(stderr io.Writer) (*dialer, []kgo.Opt, error) {
@@ -133,6 +158,7 @@ type dialer struct {
 
 	mu       sync.Mutex
 	failures map[string]error // by address; removed when a dial succeeds
+	announce io.Writer        // where outages are told, once asked for
 }
 
 // Dial opens one connection, with the TLS handshake when TLS is on. It fails
@@ -169,14 +195,27 @@ func (d *dialer) handshake(ctx context.Context, conn net.Conn, address string) (
 func (d *dialer) note(ctx context.Context, e *DialError) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if e.Err == nil {
+	_, known := d.failures[e.Address]
+	switch {
+	case e.Err == nil && known:
 		delete(d.failures, e.Address)
+		d.tell("connected to %s again", e.Address)
+	case e.Err != nil && ctx.Err() == nil:
+		d.failures[e.Address] = e
+		if !known {
+			d.tell("cannot connect to %s: %s; trying again", e.Address, reason(e.Err))
+		}
+	}
+	if e.Err == nil {
 		return nil
 	}
-	if ctx.Err() == nil {
-		d.failures[e.Address] = e
-	}
 	return e
+}
+
+func (d *dialer) tell(format string, args ...any) {
+	if d.announce != nil {
+		fmt.Fprintf(d.announce, "skein: "+format+"\n", args...)
+	}
 }
 
 // lastFailure returns a recorded failure, that of a bootstrap address rather

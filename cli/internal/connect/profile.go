@@ -67,7 +67,11 @@ func loadConfig(path string, named bool) (configFile, error) {
 	case errors.Is(err, os.ErrNotExist) && !named:
 		return c, nil
 	case errors.Is(err, os.ErrNotExist):
-		return c, problem.Usage("write one, or drop --config and SKEIN_CONFIG", "there is no configuration file %s", path)
+		hint := "write one, or drop --config and SKEIN_CONFIG"
+		if strings.Contains(path, "=") {
+			hint = "--config names a file with profiles; settings of topics are given with --set NAME=VALUE"
+		}
+		return c, problem.Usage(hint, "there is no configuration file %s", path)
 	}
 	return c, problem.Usage("", "reading the configuration file %s: %w", path, err)
 }

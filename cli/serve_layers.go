@@ -1,0 +1,213 @@
+package cli
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/skeinstream/skein/cli/internal/connect"
+	"github.com/skeinstream/skein/cli/internal/problem"
+	"github.com/skeinstream/skein/internal/settings"
+)
+
+// serveLayer is what one source says: file, environment or flags. Nil fields
+// say nothing.
+type serveLayer struct {
+	data, http, logLevel, logFormat *string
+	pprof                           *bool
+	settings                        map[string]string
+	places                          []string // of listen, not yet among the settings
+}
+
+// Names of what serve takes beside the broker's settings.
+const (
+	keyListen    = "listen"
+	keyData      = "data"
+	keyHTTP      = "http"
+	keyPprof     = "pprof"
+	keyLogLevel  = "log-level"
+	keyLogFormat = "log-format"
+
+	settingListeners  = "listeners"
+	settingAdvertised = "advertised.listeners"
+	settingDirs       = "log.dirs"
+)
+
+// serveLayers reads all sources and lays them over each other.
+func serveLayers(env Env, flags *pflag.FlagSet) (serveLayer, error) {
+	path, _ := flags.GetString("config")
+	if path == "" {
+		path = env.Getenv(envServeConfig)
+	}
+	merged := serveLayer{settings: map[string]string{}}
+	sources := []func() (serveLayer, error){
+		func() (serveLayer, error) { return fileLayer(path) },
+		func() (serveLayer, error) { return envLayer(env.Environ()) },
+		func() (serveLayer, error) { return flagLayer(flags) },
+	}
+	for _, read := range sources {
+		layer, err := read()
+		if err == nil {
+			err = layer.settle()
+		}
+		if err != nil {
+			return merged, err
+		}
+		merged.cover(layer)
+	}
+	return merged, nil
+}
+
+// settle brings a layer into one form: listen becomes the settings about
+// listeners, the setting log.dirs becomes data.
+func (l *serveLayer) settle() error {
+	if len(l.places) > 0 {
+		listeners, advertised, err := parseListeners(l.places)
+		if err != nil {
+			return err
+		}
+		l.settings[settingListeners], l.settings[settingAdvertised] = listeners, advertised
+	}
+	if dir, ok := l.settings[settingDirs]; ok {
+		delete(l.settings, settingDirs)
+		if l.data == nil {
+			l.data = &dir
+		}
+	}
+	return nil
+}
+
+// cover lays over on top of l. New listeners do away with what was advertised
+// for the old ones.
+func (l *serveLayer) cover(over serveLayer) {
+	for under, on := range map[**string]*string{&l.data: over.data, &l.http: over.http, &l.logLevel: over.logLevel, &l.logFormat: over.logFormat} {
+		if on != nil {
+			*under = on
+		}
+	}
+	if over.pprof != nil {
+		l.pprof = over.pprof
+	}
+	maps.Copy(l.settings, over.settings)
+	if l.settings[settingAdvertised] == "" {
+		delete(l.settings, settingAdvertised)
+	}
+}
+
+// set takes one name and value; it reports whether the name is known.
+func (l *serveLayer) set(name, value string) (known bool, err error) {
+	switch name {
+	case keyListen:
+		l.places = append(l.places, strings.Fields(value)...)
+	case keyData:
+		l.data = &value
+	case keyHTTP:
+		l.http = &value
+	case keyLogLevel:
+		l.logLevel = &value
+	case keyLogFormat:
+		l.logFormat = &value
+	case keyPprof:
+		on, err := strconv.ParseBool(value)
+		if err != nil {
+			return true, problem.Usage("write true or false", "pprof: %q is neither true nor false", value)
+		}
+		l.pprof = &on
+	default:
+		if _, known := settings.Brokers().Lookup(name); !known {
+			return false, nil
+		}
+		l.settings[name] = value
+	}
+	return true, nil
+}
+
+func ownKeys() []string {
+	return []string{keyListen, keyData, keyHTTP, keyPprof, keyLogLevel, keyLogFormat}
+}
+
+func allKeys() []string {
+	keys := ownKeys()
+	for _, d := range settings.Brokers().All() {
+		keys = append(keys, d.Name)
+	}
+	return keys
+}
+
+const envServeConfig = "SKEIN_SERVE_CONFIG"
+
+// kubernetes sets variables such as SKEIN_PORT_9092_TCP_ADDR in every
+// container when a service is called skein; they are not meant for us.
+func fromKubernetes(variable string) bool {
+	return regexp.MustCompile(`_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)$`).MatchString(variable)
+}
+
+// envLayer reads SKEIN_* variables. One that is no setting is an error, unless
+// it is meant for the client verbs.
+func envLayer(environ []string) (serveLayer, error) {
+	names := map[string]string{}
+	for _, key := range allKeys() {
+		names[settings.EnvName(key)] = key
+	}
+	for _, key := range ownKeys() {
+		names[connect.EnvName(key)] = key
+	}
+	layer := serveLayer{settings: map[string]string{}}
+	for _, pair := range environ {
+		variable, value, _ := strings.Cut(pair, "=")
+		if !strings.HasPrefix(variable, "SKEIN_") || slices.Contains(connect.EnvNames(), variable) || variable == envServeConfig || fromKubernetes(variable) {
+			continue
+		}
+		name, known := names[variable]
+		if !known {
+			return layer, problem.Usage(problem.DidYouMean(variable, slices.Sorted(maps.Keys(names))), "the environment variable %s is no setting", variable)
+		}
+		if _, err := layer.set(name, value); err != nil {
+			return layer, err
+		}
+	}
+	return layer, nil
+}
+
+// flagLayer reads the flags that were given. --set comes before the setting's
+// own flag, which is the more explicit one.
+func flagLayer(flags *pflag.FlagSet) (serveLayer, error) {
+	layer := serveLayer{settings: map[string]string{}}
+	pairs, _ := flags.GetStringArray("set")
+	for _, pair := range pairs {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok {
+			return layer, problem.Usage("write --set NAME=VALUE", "%q is not a setting", pair)
+		}
+		if err := layer.setKnown("--set", name, value); err != nil {
+			return layer, err
+		}
+	}
+	for _, key := range allKeys() {
+		flag := flags.Lookup(settings.FlagName(key))
+		if flag == nil || !flag.Changed || key == keyListen {
+			continue
+		}
+		if _, err := layer.set(key, flag.Value.String()); err != nil {
+			return layer, err
+		}
+	}
+	layer.places, _ = flags.GetStringArray(keyListen)
+	return layer, nil
+}
+
+func (l *serveLayer) setKnown(origin, name, value string) error {
+	known, err := l.set(name, value)
+	if err == nil && !known {
+		hint := problem.DidYouMean(name, allKeys())
+		if hint == "" {
+			hint = "`skein settings` lists what there is"
+		}
+		return problem.Usage(hint, "%s: there is no setting %q", origin, name)
+	}
+	return err
+}
