@@ -35,7 +35,7 @@ var rooms = map[string]room{
 	"cmd/skein":               {Rooms: []string{"cli"}},
 	"cli":                     {Rooms: []string{"broker", "cli/internal/*", "internal/settings", "internal/vfs"}, Others: []string{cobra, koanf, properties, kgo, kadm, kmsg, kerr}},
 	"cli/internal/connect":    {Rooms: []string{"cli/internal/problem"}, Others: []string{cobra, koanf, kgo, kadm, kerr, sasl}},
-	"cli/internal/problem":    {Pure: true},
+	"cli/internal/problem":    {},
 	"cli/internal/recordtext": {Others: []string{kgo}},
 
 	"broker":                       {Rooms: []string{"broker/internal/*", "internal/settings", "internal/vfs"}, Others: []string{prometheus, xsync}},
