@@ -35,7 +35,7 @@ null, which as a value is a tombstone.
 
 JSON lines (--input json) carry everything, and are what consume --json prints:
 
-  {"key": "k", "value": "v", "headers": [{"key": "h", "value": "x"}], "partition": 0, "timestamp": 1700000000000}
+  {"key":"k","value":"v","headers":[{"key":"h","value":"x"}],"partition":0,"timestamp":1700000000000}
 
 "value" must be there, null is a tombstone. Bytes that are no text come as
 "key_base64" and "value_base64". A value that is an object, array, number or

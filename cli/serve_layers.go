@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"fmt"
+	"io"
 	"maps"
 	"regexp"
 	"slices"
@@ -46,7 +48,7 @@ func serveLayers(env Env, flags *pflag.FlagSet) (serveLayer, error) {
 	merged := serveLayer{settings: map[string]string{}}
 	sources := []func() (serveLayer, error){
 		func() (serveLayer, error) { return fileLayer(path) },
-		func() (serveLayer, error) { return envLayer(env.Environ()) },
+		func() (serveLayer, error) { return envLayer(env.Environ(), env.Stderr) },
 		func() (serveLayer, error) { return flagLayer(flags) },
 	}
 	for _, read := range sources {
@@ -146,9 +148,9 @@ func fromKubernetes(variable string) bool {
 	return regexp.MustCompile(`_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?)$`).MatchString(variable)
 }
 
-// envLayer reads SKEIN_* variables. One that is no setting is an error, unless
-// it is meant for the client verbs.
-func envLayer(environ []string) (serveLayer, error) {
+// envLayer reads SKEIN_* variables. One that is nearly a setting is a slip and
+// an error. Others may be somebody else's; they get a notice.
+func envLayer(environ []string, notices io.Writer) (serveLayer, error) {
 	names := map[string]string{}
 	for _, key := range allKeys() {
 		names[settings.EnvName(key)] = key
@@ -164,13 +166,29 @@ func envLayer(environ []string) (serveLayer, error) {
 		}
 		name, known := names[variable]
 		if !known {
-			return layer, problem.Usage(problem.DidYouMean(variable, slices.Sorted(maps.Keys(names))), "the environment variable %s is no setting", variable)
+			if err := strayVariable(variable, names, notices); err != nil {
+				return layer, err
+			}
+			continue
 		}
 		if _, err := layer.set(name, value); err != nil {
 			return layer, err
 		}
 	}
 	return layer, nil
+}
+
+func strayVariable(variable string, names map[string]string, notices io.Writer) error {
+	var known []string
+	for name := range names {
+		known = append(known, strings.TrimPrefix(name, "SKEIN_"))
+	}
+	slices.Sort(known)
+	if near := problem.Nearest(strings.TrimPrefix(variable, "SKEIN_"), known); near != "" {
+		return problem.Usage("did you mean SKEIN_"+near+"?", "the environment variable %s is no setting", variable)
+	}
+	fmt.Fprintf(notices, "skein: the environment variable %s is no setting and is ignored\n", variable)
+	return nil
 }
 
 // flagLayer reads the flags that were given. --set comes before the setting's
