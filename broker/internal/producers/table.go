@@ -51,21 +51,31 @@ func (t *Table) Apply(h record.Header) {
 	}
 }
 
+// Ends is what ApplyMarker will return, without the change.
+func (t *Table) Ends(producerID int64, m Marker) (ended Ended, lastStable int64, ok bool) {
+	if _, ended, ok = t.Lookup(producerID).End(m); !ok {
+		return Ended{}, 0, false
+	}
+	for _, o := range t.open {
+		if o.producerID != producerID {
+			return ended, o.first, true
+		}
+	}
+	return ended, m.Offset + 1, true
+}
+
 // ApplyMarker takes in a transaction marker that stands in the log. It returns
-// the transaction that the marker ends and the first offset that was still
+// the transaction that the marker ends and the first offset that is still
 // unstable right after it, which the transaction index keeps; ok is false when
 // no transaction was open.
 func (t *Table) ApplyMarker(producerID int64, m Marker) (ended Ended, lastStable int64, ok bool) {
+	ended, lastStable, ok = t.Ends(producerID, m)
 	e := t.entry(producerID)
-	*e, ended, ok = e.End(m)
-	if !ok {
-		return Ended{}, 0, false
+	*e, _, _ = e.End(m)
+	if ok {
+		t.open = slices.DeleteFunc(t.open, func(o open) bool { return o.producerID == producerID })
 	}
-	t.open = slices.DeleteFunc(t.open, func(o open) bool { return o.producerID == producerID })
-	if first, any := t.FirstUnstable(); any {
-		return ended, first, true
-	}
-	return ended, m.Offset + 1, true
+	return ended, lastStable, ok
 }
 
 // FirstUnstable is the first offset of the oldest open transaction; ok is false

@@ -1,10 +1,13 @@
 package storage
 
 import (
-	"context"
 	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
 
 	"github.com/skeinstream/skein/broker/internal/producers"
+	"github.com/skeinstream/skein/internal/vfs"
 )
 
 // ErrOffsetOutOfRange is for offsets below the log's start or above its end.
@@ -13,119 +16,140 @@ var ErrOffsetOutOfRange = errors.New("offset is out of range")
 // ErrClosed is returned by a log that was closed or deleted.
 var ErrClosed = errors.New("log is closed")
 
-// Log is one partition's log.
-type Log struct{}
+// Log is one partition's log. Its methods may be called by any number of
+// goroutines, save that Write wants one caller at a time to make sense.
+//
+// Who may do what: the holder of writing appends, rolls and replaces the list of
+// segments, and is held up by nothing but the page cache; the holder of upkeep
+// takes segments out of the log and puts cleaned ones in; the holder of syncing
+// waits for the disk. Readers take the list as it is. Where two are held, upkeep
+// or syncing was taken first, then writing, then mu.
+type Log struct {
+	files *Files
+	fs    vfs.FS
+	dir   string
+	cfg   atomic.Pointer[Config]
 
-// Open opens the log in dir, which is made when it is missing, and recovers it.
-// Of damage it returns a *DamageError and changes nothing.
-func Open(ctx context.Context, files *Files, dir string, cfg Config, rec Recovery) (*Log, Report, error) {
-	return nil, Report{}, errors.New("not built yet")
+	segments atomic.Pointer[[]*segment] // by base, the last is active; never empty
+	start    atomic.Int64
+	end      atomic.Int64
+	point    atomic.Int64 // recovery point
+	epochs   atomic.Pointer[[]epoch]
+	closed   atomic.Bool
+	trouble  atomic.Pointer[error]
+
+	writing sync.Mutex
+	upkeep  turn
+	syncing turn
+
+	mu        sync.Mutex // guards what follows, for moments
+	producers producers.Table
+	unsynced  []*segment // sealed, not durable yet, oldest first
+	snapshots []int64    // offsets of the producer snapshots there are, ascending
+	since     int64      // bytes written since the newest of them
+	deleted   []deletion // waiting for Reap
+	changed   changes
+}
+
+// changes is what Sync has to make durable besides segments.
+type changes struct {
+	parent bool // the directory is new
+	dir    bool // files are new
+	epochs bool
+}
+
+// turn is a right that may be kept while waiting for the disk, which a mutex may
+// not: it is free when the channel is empty.
+type turn chan struct{}
+
+func (t turn) take() { t <- struct{}{} }
+func (t turn) give() { <-t }
+
+func newLog(files *Files, dir string, cfg Config) *Log {
+	l := &Log{files: files, fs: files.fs, dir: dir, upkeep: make(turn, 1), syncing: make(turn, 1)}
+	l.cfg.Store(&cfg)
+	l.segments.Store(new([]*segment))
+	l.epochs.Store(new([]epoch))
+	return l
 }
 
 // EndOffset is the offset that the next batch gets: everything below is in segments.
-func (l *Log) EndOffset() int64 { return 0 }
+func (l *Log) EndOffset() int64 { return l.end.Load() }
 
 // StartOffset is the first offset that may be read.
-func (l *Log) StartOffset() int64 { return 0 }
+func (l *Log) StartOffset() int64 { return l.start.Load() }
 
 // RecoveryPoint is the offset below which everything is durable.
-func (l *Log) RecoveryPoint() int64 { return 0 }
+func (l *Log) RecoveryPoint() int64 { return l.point.Load() }
 
-// Write appends one or more whole, valid batches whose offsets are assigned, the
-// first at EndOffset or above, to the page cache. After an error nothing was
-// written. now is ms since the epoch. It keeps nothing of b.
-func (l *Log) Write(b []byte, now int64) error { return nil }
+// Config is the configuration in force.
+func (l *Log) Config() Config { return *l.cfg.Load() }
 
-// Sync makes everything durable that was written before the call. An error is
-// final: nothing written since the last success may be called durable any more.
-func (l *Log) Sync() error { return nil }
+// Reconfigure changes the configuration of the running log.
+func (l *Log) Reconfigure(cfg Config) { l.cfg.Store(&cfg) }
 
-// Read returns whole batches from the one that holds from, or the next there is,
-// all below upTo and maxBytes long together. minOne lets the first batch be
-// longer (T21). It is empty, without an error, when from is not below upTo or the
-// first batch is too long. The batches are of one segment: there may be more
-// even when fewer than maxBytes come. Release what you get.
-func (l *Log) Read(from, upTo int64, maxBytes int, minOne bool) (Slice, error) { return Slice{}, nil }
-
-// Place is a record's place in the log.
-type Place struct {
-	Offset    int64
-	Timestamp int64 // ms
-	Epoch     int32 // leader epoch of its batch
+// Size is the bytes of all segments.
+func (l *Log) Size() int64 {
+	total := int64(0)
+	for _, s := range *l.segments.Load() {
+		total += s.size.Load()
+	}
+	return total
 }
 
-// OffsetForTime finds the first record below upTo whose timestamp is ts or later
-// (T27: the record itself, not its batch).
-func (l *Log) OffsetForTime(ts, upTo int64) (at Place, found bool, err error) {
-	return Place{}, false, nil
-}
-
-// MaxTimestamp finds the first record below upTo that has the largest timestamp.
-func (l *Log) MaxTimestamp(upTo int64) (at Place, found bool, err error) { return Place{}, false, nil }
-
-// EndOffsetForEpoch answers OffsetForLeaderEpoch (T11): the largest epoch not
-// above the one asked for, and where it ended; -1, -1 when the epoch is not known.
-// current is the partition's leader epoch now, which may have written nothing yet.
-func (l *Log) EndOffsetForEpoch(epoch, current int32) (int32, int64) { return -1, -1 }
-
-// EpochAt is the leader epoch in which an offset was written, -1 when not known.
-func (l *Log) EpochAt(offset int64) int32 { return -1 }
-
-// AbortedTxn is an aborted transaction of a producer.
-type AbortedTxn struct {
-	ProducerID  int64
-	FirstOffset int64
-	LastOffset  int64 // the marker's
-	LastStable  int64 // first unstable offset right after the marker
-}
-
-// AbortedTransactions returns every aborted transaction that overlaps the offsets
-// from up to, not including, to, by first offset (T23).
-func (l *Log) AbortedTransactions(from, to int64) ([]AbortedTxn, error) { return nil, nil }
+// Segments is how many segments there are, the active one included.
+func (l *Log) Segments() int { return len(*l.segments.Load()) }
 
 // Producer is what the batches written say of a producer; producers.New when
 // nothing is known.
-func (l *Log) Producer(id int64) producers.Entry { return producers.Entry{} }
+func (l *Log) Producer(id int64) producers.Entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.producers.Lookup(id)
+}
 
 // Producers is every producer known, by id.
-func (l *Log) Producers() []producers.Entry { return nil }
+func (l *Log) Producers() []producers.Entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.producers.All()
+}
 
 // FirstUnstable is the first offset of the oldest open transaction; ok is false
 // when none is open.
-func (l *Log) FirstUnstable() (offset int64, ok bool) { return 0, false }
+func (l *Log) FirstUnstable() (offset int64, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.producers.FirstUnstable()
+}
 
-// ExpireProducers forgets producers silent for ttl ms and returns how many.
-func (l *Log) ExpireProducers(now, ttl int64) int { return 0 }
+// ExpireProducers forgets producers that have been silent for ttl ms, unless a
+// transaction of theirs is open, and returns how many.
+func (l *Log) ExpireProducers(now, ttl int64) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.producers.Expire(now, ttl)
+}
 
-// SetStartOffset moves the log's start up, as DeleteRecords does. Segments wholly
-// below it go with the next DeleteOldSegments. It does nothing when the start is
-// there already, and is ErrOffsetOutOfRange beyond the end. Persist the new start
-// before you answer: storage does not.
-func (l *Log) SetStartOffset(offset int64) error { return nil }
+// EndOffsetForEpoch answers OffsetForLeaderEpoch (T11): the largest epoch not
+// above the one asked for, and where it ended; -1, -1 when the epoch is not known.
+// current is the partition's leader epoch now, which may have written nothing
+// yet, or -1.
+func (l *Log) EndOffsetForEpoch(asked, current int32) (epoch int32, end int64) {
+	return endOfEpoch(*l.epochs.Load(), asked, current, l.EndOffset())
+}
 
-// DeleteOldSegments deletes the segments that retention or the log's start offset
-// have expired, never one that holds offsets at or above highWatermark. It returns
-// how many. The files are renamed to .deleted at once and removed by Reap.
-func (l *Log) DeleteOldSegments(now, highWatermark int64) (int, error) { return 0, nil }
+// EpochAt is the leader epoch in which an offset was written, -1 when not known.
+func (l *Log) EpochAt(offset int64) int32 { return epochAt(*l.epochs.Load(), offset) }
 
-// Reap removes the .deleted files whose delay has passed.
-func (l *Log) Reap(now int64) error { return nil }
+func (l *Log) active() *segment {
+	list := *l.segments.Load()
+	return list[len(list)-1]
+}
 
-// Size is the bytes of all segments.
-func (l *Log) Size() int64 { return 0 }
-
-// Segments is how many segments there are, the active one included.
-func (l *Log) Segments() int { return 0 }
-
-// Config is the configuration in force.
-func (l *Log) Config() Config { return Config{} }
-
-// Reconfigure changes the configuration of the running log.
-func (l *Log) Reconfigure(cfg Config) {}
-
-// Close makes everything durable, derived files included, so that the next Open
-// may be told Recovery.Clean. Slices stay readable.
-func (l *Log) Close() error { return nil }
-
-// Delete closes the log and removes its directory.
-func (l *Log) Delete() error { return nil }
+func (l *Log) wrap(act string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %s: %w", act, l.dir, err)
+}

@@ -1,6 +1,9 @@
 package storage
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Recovery is what the caller knows of a log that Open does not.
 type Recovery struct {
@@ -11,7 +14,6 @@ type Recovery struct {
 	// is then trusted and not read through.
 	Clean bool
 	// StartOffset is the log start offset that was last persisted, 0 if none was.
-	// Segments wholly below it are removed.
 	StartOffset int64
 	// Resupply are the offsets that the caller will write again after Open, from
 	// its write-ahead log: bad bytes below DurableTo are cut, not reported as
@@ -25,9 +27,9 @@ type Range struct{ From, To int64 }
 // Report says what Open found and did.
 type Report struct {
 	Segments int
-	// Cut is the number of bytes behind the last valid batch that were removed.
-	// CutFrom is the log's end after that. CutBatches of the batches removed were
-	// whole and valid but stood behind a hole: nobody had been told of them.
+	// Cut is the number of bytes behind the last valid batch that were removed,
+	// CutFrom the log's end after that. CutBatches of the batches removed were whole
+	// and valid but stood behind a hole: nobody had been told of them.
 	Cut        int64
 	CutFrom    int64
 	CutBatches int
@@ -36,13 +38,13 @@ type Report struct {
 	Scanned int64
 	// Rebuilt names the derived files that had to be made anew.
 	Rebuilt []string
-	// Swapped is the number of segments whose compaction a crash had interrupted
+	// Swapped is the number of segments whose replacement a crash had interrupted
 	// and Open finished.
 	Swapped int
 }
 
 // DamageError says that bytes which were durable are not valid batches any more.
-// Nothing has been changed. Repair decides what becomes of the log.
+// Nothing of the log has been changed. Repair decides what becomes of it.
 type DamageError struct {
 	File     string // path of the segment
 	Position int64  // of the first bad byte in File
@@ -52,4 +54,30 @@ type DamageError struct {
 
 func (e *DamageError) Error() string {
 	return fmt.Sprintf("%s is damaged at byte %d, offset %d: %s", e.File, e.Position, e.Offset, e.Reason)
+}
+
+// resupplied reports whether the caller will write everything from up to to again.
+func (r *Recovery) resupplied(from, to int64) bool {
+	for from < to {
+		reached := from
+		for _, span := range r.Resupply {
+			if span.From <= from {
+				reached = max(reached, span.To)
+			}
+		}
+		if reached == from {
+			return false
+		}
+		from = reached
+	}
+	return true
+}
+
+// trusted is the offset below which batches are taken as they are: what lies
+// below was durable, and must be valid or is damage.
+func (r *Recovery) trusted() int64 {
+	if r.Clean {
+		return math.MaxInt64
+	}
+	return r.DurableTo
 }

@@ -1,0 +1,197 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// SetStartOffset moves the log's start up, as DeleteRecords does. It does nothing
+// when the start is there already, and is ErrOffsetOutOfRange beyond the end.
+// Segments wholly below it go with the next DeleteOldSegments. Storage does not
+// persist the start: the caller does, before it answers, and passes it to Open.
+func (l *Log) SetStartOffset(offset int64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if offset > l.end.Load() {
+		return fmt.Errorf("start offset %d, the log ends at %d: %w", offset, l.end.Load(), ErrOffsetOutOfRange)
+	}
+	l.raiseStart(offset)
+	return nil
+}
+
+// raiseStart moves the start up. The caller holds mu.
+func (l *Log) raiseStart(offset int64) {
+	if offset <= l.start.Load() {
+		return
+	}
+	l.start.Store(offset)
+	list := trimEpochs(*l.epochs.Load(), offset)
+	l.epochs.Store(&list)
+	l.changed.epochs = true
+}
+
+// DeleteOldSegments deletes the segments that the log's start, retention.bytes or
+// retention.ms have expired, oldest first and never one that holds offsets at or
+// above highWatermark. When every segment has expired, the active one is rolled
+// first. It returns how many went. Their files are renamed to .deleted at once and
+// removed by Reap; a crash in between leaves the oldest of them in the log.
+func (l *Log) DeleteOldSegments(now, highWatermark int64) (int, error) {
+	l.upkeep.take()
+	defer l.upkeep.give()
+	if l.closed.Load() {
+		return 0, ErrClosed
+	}
+	old, err := l.expired(now, highWatermark)
+	if err != nil || len(old) == 0 {
+		return 0, l.wrap("deleting old segments of log", err)
+	}
+	gone, err := l.detach(old, now)
+	if err == nil {
+		err = l.discard(gone, now+l.cfg.Load().FileDeleteDelayMs, none)
+	}
+	return len(gone), l.wrap("deleting old segments of log", err)
+}
+
+// expired is the segments, oldest first, that are to be deleted.
+func (l *Log) expired(now, highWatermark int64) ([]*segment, error) {
+	cfg, list := l.cfg.Load(), *l.segments.Load()
+	excess := l.Size() - cfg.RetentionBytes
+	for i, s := range list {
+		active := i == len(list)-1
+		next := l.end.Load()
+		if !active {
+			next = list[i+1].base
+		}
+		due := !active && next <= l.start.Load()
+		if !due && cfg.Delete {
+			size := s.size.Load()
+			var err error
+			if due, err = s.tooOld(cfg, now); err != nil {
+				return nil, err
+			}
+			due = due || cfg.RetentionBytes >= 0 && excess >= size
+			excess -= size
+		}
+		if !due || next > highWatermark || active && s.size.Load() == 0 {
+			return list[:i], nil
+		}
+	}
+	return list, nil
+}
+
+// tooOld reports whether the newest record of the segment is past retention.ms.
+// Without timestamps the file's own time counts, as in Kafka.
+func (s *segment) tooOld(cfg *Config, now int64) (bool, error) {
+	if cfg.RetentionMs < 0 {
+		return false, nil
+	}
+	newest, err := s.newestStamp()
+	if err != nil {
+		return false, err
+	}
+	if newest.time < 0 {
+		info, err := s.log.files.fs.Stat(s.log.name)
+		if err != nil {
+			return false, fmt.Errorf("age of segment %d: %w", s.base, err)
+		}
+		newest.time = info.ModTime
+	}
+	return now-newest.time > cfg.RetentionMs, nil
+}
+
+// detach takes segments out of the log, which begins behind them afterwards. When
+// none would be left, a new active one comes first, with a name that lasts: the
+// log's end must not be forgotten.
+func (l *Log) detach(old []*segment, now int64) ([]*segment, error) {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	if old[len(old)-1] == l.active() {
+		if _, err := l.roll(l.end.Load(), now); err != nil {
+			return nil, err
+		}
+		if err := l.fs.SyncDir(l.dir); err != nil {
+			return nil, fmt.Errorf("%w: %w", errSync, err)
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	list := (*l.segments.Load())[len(old):]
+	l.raiseStart(list[0].base)
+	l.segments.Store(&list)
+	l.unsynced = slices.DeleteFunc(l.unsynced, func(s *segment) bool { return slices.Contains(old, s) })
+	return old, nil
+}
+
+// deletion is a file that waits for its end.
+type deletion struct {
+	name string
+	due  int64 // ms
+}
+
+// discard renames the files of segments that have left the log, one segment at a
+// time and the oldest first, so that a crash never leaves a hole. The producer
+// snapshot at offset kept stays.
+func (l *Log) discard(old []*segment, due, kept int64) error {
+	l.syncing.take() // a Sync that is under way may still be at them
+	for _, s := range old {
+		s.close()
+	}
+	l.syncing.give()
+	for _, s := range old {
+		for _, suffix := range append(segmentSuffixes[:], snapshotSuffix) {
+			if suffix == snapshotSuffix && s.base == kept {
+				continue
+			}
+			if err := l.bury(fileName(l.dir, s.base, suffix), due); err != nil {
+				return err
+			}
+		}
+		if err := l.fs.SyncDir(l.dir); err != nil {
+			return fmt.Errorf("%w: %w", errSync, err)
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.snapshots = slices.DeleteFunc(l.snapshots, func(offset int64) bool {
+		return offset != kept && slices.ContainsFunc(old, func(s *segment) bool { return s.base == offset })
+	})
+	return nil
+}
+
+// bury renames a file to .deleted, if it is there.
+func (l *Log) bury(name string, due int64) error {
+	err := l.fs.Rename(name, name+deletedSuffix)
+	if isNotExist(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("marking %s as deleted: %w", name, err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.deleted = append(l.deleted, deletion{name + deletedSuffix, due})
+	return nil
+}
+
+// Reap removes the .deleted files whose delay has passed.
+func (l *Log) Reap(now int64) error {
+	return l.wrap("removing deleted files of log", l.reap(func(d deletion) bool { return d.due <= now }))
+}
+
+func (l *Log) reap(due func(deletion) bool) error {
+	l.mu.Lock()
+	var gone []deletion
+	l.deleted = slices.DeleteFunc(l.deleted, func(d deletion) bool {
+		if due(d) {
+			gone = append(gone, d)
+		}
+		return due(d)
+	})
+	l.mu.Unlock()
+	var errs []error
+	for _, d := range gone {
+		errs = append(errs, removeFile(l.fs, d.name))
+	}
+	return errors.Join(errs...)
+}

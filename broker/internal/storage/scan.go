@@ -1,0 +1,74 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/skeinstream/skein/broker/internal/record"
+	"github.com/skeinstream/skein/internal/vfs"
+)
+
+// scanBytes is how much of a segment is read at once while headers are looked
+// at: two pages hold the small batches of one index interval.
+const scanBytes = 8192
+
+// scanner reads batch headers of one segment. It comes from a pool: give it back
+// with done.
+type scanner struct {
+	files *Files
+	file  vfs.File
+	size  int64 // bytes from here on are not the log's
+	at    int64 // of buf in the file
+	held  int   // bytes in buf
+	entry [timeWidth]byte
+	buf   [scanBytes]byte
+}
+
+func (f *Files) scanner(file vfs.File, size int64) *scanner {
+	s, ok := f.buffers.Get().(*scanner)
+	if !ok {
+		s = new(scanner)
+	}
+	s.files, s.file, s.size, s.at, s.held = f, file, size, 0, 0
+	return s
+}
+
+func (s *scanner) done() {
+	s.file = nil
+	s.files.buffers.Put(s)
+}
+
+// header reads the header at pos. The error wraps record.ErrTruncated when the
+// segment ends before the batch does, record.ErrCorrupt when there is none.
+func (s *scanner) header(pos int64) (record.Header, error) {
+	b, err := s.bytes(pos, record.HeaderSize)
+	if err != nil {
+		return record.Header{}, err
+	}
+	h, err := record.ParseHeader(b)
+	if err == nil && pos+int64(h.Size()) > s.size {
+		err = fmt.Errorf("batch of %d bytes with %d left: %w", h.Size(), s.size-pos, record.ErrTruncated)
+	}
+	return h, err
+}
+
+// bytes returns up to n bytes from pos, fewer at the end of the segment; n is
+// at most scanBytes. They are valid until the next call.
+func (s *scanner) bytes(pos int64, n int) ([]byte, error) {
+	n = int(min(int64(n), s.size-pos))
+	if n <= 0 {
+		return nil, nil
+	}
+	if pos < s.at || pos+int64(n) > s.at+int64(s.held) {
+		want := min(scanBytes, s.size-pos)
+		got, err := s.file.ReadAt(s.buf[:want], pos)
+		if err != nil && !errors.Is(err, io.EOF) {
+			s.held = 0
+			return nil, fmt.Errorf("reading segment: %w", err)
+		}
+		s.at, s.held = pos, got
+	}
+	from := int(pos - s.at)
+	return s.buf[from:min(from+n, s.held)], nil
+}
