@@ -90,6 +90,7 @@ A first minute:
 	flags.BoolVar(&a.progress, "progress", false, "show progress on standard error even when it is not a terminal")
 	flags.BoolP("help", "h", false, "show help")
 	tag(flags, groupGlobal)
+	root.Flags().BoolP("version", "v", false, "print the version")
 	root.SetVersionTemplate("skein {{.Version}}\n")
 	root.SetUsageFunc(usage)
 	root.SetFlagErrorFunc(flagError)
