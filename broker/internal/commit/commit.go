@@ -53,7 +53,9 @@ type Key struct {
 type Target interface {
 	Key() Key
 	// WriteSegment writes the bytes to the segment, in order and without sync. A write that failed is tried again with the
-	// same bytes if they are durable in the log already, otherwise Failed follows.
+	// same bytes if they are durable in the log already, otherwise Failed follows. It must leave nothing that a recovery
+	// could take for batches, since others may get the same offsets and go through the log: what it has written of them is
+	// cut away again, durably, or the error is fatal.
 	WriteSegment(w *Write) error
 	// SyncSegment makes durable everything that WriteSegment has written. Its error is fatal.
 	SyncSegment() error

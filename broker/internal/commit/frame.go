@@ -78,6 +78,10 @@ func parseFileHeader(b []byte) (h fileHeader, version uint32, ok bool) {
 	return h, binary.BigEndian.Uint32(b[8:]), true
 }
 
+// firstSeq is the lowest number of a frame in a file: numbers of frames grow with those of files, without any memory of
+// what was given out before a restart.
+func firstSeq(file uint64) uint64 { return file << 32 }
+
 // frameHeader precedes the bytes of a frame.
 type frameHeader struct {
 	kind         Kind

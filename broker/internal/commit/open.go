@@ -23,7 +23,6 @@ func openWAL(fs vfs.FS, dir string, cfg Config, replay func(Frame) error) (*wal,
 		return nil, err
 	}
 	w := &wal{fs: fs, dir: dir, cfg: cfg, turn: make(chan struct{}, 1)}
-	w.seq = max(r.last, r.highest)
 	w.written, w.durable = r.last, r.last
 	if err := w.takeUsed(r.used); err != nil {
 		return nil, err

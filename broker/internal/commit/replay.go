@@ -33,10 +33,9 @@ func Read(fs vfs.FS, dir string, yield func(Frame) error) error {
 
 // replayed is what the files of a log hold.
 type replayed struct {
-	used    []usedFile
-	spares  []walFile
-	last    uint64 // number of the last frame that counts
-	highest uint64 // highest number on any frame, torn ones included
+	used   []usedFile
+	spares []walFile
+	last   uint64 // number of the last frame that counts
 }
 
 type usedFile struct {
@@ -85,12 +84,12 @@ func (r *replayed) file(fs vfs.FS, name string, number uint64, yield func(Frame)
 	if err := r.follows(header, name); err != nil {
 		return err
 	}
-	s.seed, s.last, s.highest = header.seed(), r.last, r.highest
+	s.number, s.seed, s.last = number, header.seed(), r.last
 	end, err := s.frames(yield)
 	if err != nil {
 		return err
 	}
-	r.last, r.highest = s.last, s.highest
+	r.last = s.last
 	r.used = append(r.used, usedFile{walFile{number, size}, end})
 	return nil
 }
@@ -99,7 +98,7 @@ func (r *replayed) file(fs vfs.FS, name string, number uint64, yield func(Frame)
 // where the log begins.
 func (r *replayed) follows(h fileHeader, name string) error {
 	if len(r.used) == 0 {
-		r.last, r.highest = h.durable, h.durable
+		r.last = h.durable
 		return nil
 	}
 	if h.durable <= r.last {
@@ -116,12 +115,12 @@ func (r *replayed) follows(h fileHeader, name string) error {
 
 // scanner reads one file.
 type scanner struct {
-	name    string
-	file    vfs.File
-	size    int64
-	seed    uint32
-	last    uint64
-	highest uint64
+	name   string
+	file   vfs.File
+	size   int64
+	number uint64
+	seed   uint32
+	last   uint64 // number of the last frame that counts
 
 	window []byte // a piece of the file
 	start  int64  // where it begins
@@ -185,7 +184,7 @@ func (s *scanner) frames(yield func(Frame) error) (int64, error) {
 			if err := yield(h.frame(payload)); err != nil {
 				return 0, err
 			}
-			s.last, s.highest = h.seq, max(s.highest, h.seq)
+			s.last = h.seq
 			pos += frameSize(len(payload))
 		}
 		pos = end
@@ -206,7 +205,7 @@ func (s *scanner) frame(pos int64) (h frameHeader, payload []byte, err error) {
 		return frameHeader{}, nil, err
 	}
 	h, ok := parseFrameHeader(b, s.seed)
-	if !ok || h.seq <= s.last {
+	if !ok || !s.isNew(h) {
 		return frameHeader{}, nil, nil
 	}
 	b, err = s.at(pos, int(frameSize(int(h.length))))
@@ -218,6 +217,12 @@ func (s *scanner) frame(pos int64) (h frameHeader, payload []byte, err error) {
 		return frameHeader{}, nil, nil
 	}
 	return h, payload, nil
+}
+
+// isNew says that the frame was written in this life of the file, and is not left of a round that failed before the last
+// frame was written.
+func (s *scanner) isNew(h frameHeader) bool {
+	return h.seq > s.last && h.seq >= firstSeq(s.number) && h.seq < firstSeq(s.number+1)
 }
 
 // group checks that all frames of the group at pos are there, and returns how many and where they end.
@@ -262,11 +267,8 @@ func (s *scanner) search(b []byte) (durable uint64) {
 		if i < 0 {
 			break
 		}
-		if h, ok := parseFrameHeader(b[i:], s.seed); ok {
-			s.highest = max(s.highest, h.seq)
-			if h.seq > s.last {
-				durable = max(durable, h.durable)
-			}
+		if h, ok := parseFrameHeader(b[i:], s.seed); ok && s.isNew(h) {
+			durable = max(durable, h.durable)
 		}
 		b = b[i+1:]
 	}

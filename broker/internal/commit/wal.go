@@ -55,6 +55,7 @@ func fatalError(act string, err error) error {
 // use makes f the file that the next round opens.
 func (w *wal) use(f walFile, file vfs.File) {
 	w.file, w.end, w.size = file, 0, f.size
+	w.seq = firstSeq(f.number)
 	w.header = fileHeader{number: f.number, durable: w.durable, salt: w.cfg.Salt()}
 	w.seed = w.header.seed()
 }
