@@ -2,7 +2,6 @@ package recordtext
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -10,60 +9,48 @@ import (
 )
 
 // parseHeaders reads headers from an array of {"key", "value"} objects, or
-// from an object, whose order is kept.
-func parseHeaders(raw json.RawMessage) ([]kgo.RecordHeader, error) {
+// from an object. Their order is kept, and a name may come more than once.
+func parseHeaders(raw []byte) (headers []kgo.RecordHeader, err error) {
 	switch {
 	case isNull(raw):
 		return nil, nil
 	case raw[0] == '[':
-		return headersFromArray(raw)
+		err = elements(raw, func(element []byte) error {
+			h, err := parseHeader(element)
+			if err != nil {
+				return fmt.Errorf("header %d: %w", len(headers), err)
+			}
+			headers = append(headers, h)
+			return nil
+		})
 	case raw[0] == '{':
-		return headersFromObject(raw)
+		err = members(raw, func(name string, value []byte) error {
+			b, err := plainBytes(value)
+			headers = append(headers, kgo.RecordHeader{Key: name, Value: b})
+			return err
+		})
+	default:
+		err = errors.New("headers are neither an array nor an object")
 	}
-	return nil, errors.New("headers are neither an array nor an object")
+	return headers, err
 }
 
-func headersFromArray(raw json.RawMessage) ([]kgo.RecordHeader, error) {
-	var pairs []jsonPair
-	if err := decodeStrict(raw, &pairs); err != nil {
-		return nil, fmt.Errorf("headers: %w", err)
+func parseHeader(element []byte) (kgo.RecordHeader, error) {
+	if element[0] != '{' {
+		return kgo.RecordHeader{}, errors.New("it is not an object")
 	}
-	headers := make([]kgo.RecordHeader, 0, len(pairs))
-	for i, p := range pairs {
-		key, value, err := p.bytes(false)
-		if err != nil {
-			return nil, fmt.Errorf("header %d: %w", i, err)
+	var pair pair
+	err := members(element, func(name string, value []byte) error {
+		known, err := pair.set(name, value)
+		if err == nil && !known {
+			err = fmt.Errorf("unknown field %q", name)
 		}
-		if key == nil {
-			return nil, fmt.Errorf("header %d has no key", i)
-		}
-		headers = append(headers, kgo.RecordHeader{Key: string(key), Value: value})
+		return err
+	})
+	if err == nil && pair.key == nil {
+		err = errors.New("there is no key")
 	}
-	return headers, nil
-}
-
-func headersFromObject(raw json.RawMessage) ([]kgo.RecordHeader, error) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if _, err := dec.Token(); err != nil {
-		return nil, fmt.Errorf("headers: %w", err)
-	}
-	var headers []kgo.RecordHeader
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return nil, fmt.Errorf("headers: %w", err)
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil, fmt.Errorf("header %v: %w", name, err)
-		}
-		b, err := fieldBytes("value", value, nil)
-		if err != nil {
-			return nil, fmt.Errorf("header %v: %w", name, err)
-		}
-		headers = append(headers, kgo.RecordHeader{Key: name.(string), Value: b})
-	}
-	return headers, nil
+	return kgo.RecordHeader{Key: string(pair.key), Value: pair.value}, err
 }
 
 // hasLoneSurrogate finds \uD800–\uDFFF escapes without their other half, which

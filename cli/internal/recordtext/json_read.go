@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -37,7 +38,8 @@ func (j *jsonReader) Read() (*kgo.Record, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(bytes.TrimSpace(line)) == 0 {
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 {
 			continue
 		}
 		r, err := parseJSON(line)
@@ -48,123 +50,142 @@ func (j *jsonReader) Read() (*kgo.Record, error) {
 	}
 }
 
-type jsonRecord struct {
-	jsonPair
-	Headers       json.RawMessage `json:"headers"`
-	Partition     *int32          `json:"partition"`
-	Timestamp     json.RawMessage `json:"timestamp"`
-	Topic         any             `json:"topic"`          // ignored
-	Offset        any             `json:"offset"`         // ignored
-	TimestampType any             `json:"timestamp_type"` // ignored
-}
-
-// jsonPair is a key and a value, of a record or of a header.
-type jsonPair struct {
-	Key         json.RawMessage `json:"key"`
-	KeyBase64   *string         `json:"key_base64"`
-	Value       json.RawMessage `json:"value"`
-	ValueBase64 *string         `json:"value_base64"`
-}
-
+// parseJSON reads one record from a line without blanks around it.
 func parseJSON(line []byte) (*kgo.Record, error) {
 	if !utf8.Valid(line) {
 		return nil, errors.New("it is not UTF-8: give binary keys and values as key_base64 and value_base64")
 	}
-	if hasLoneSurrogate(line) {
-		return nil, errors.New(`half a \u surrogate pair stands for no text: give such bytes as value_base64`)
+	if !json.Valid(line) {
+		return nil, whyInvalid(line)
 	}
-	var in jsonRecord
-	if err := decodeStrict(line, &in); err != nil {
-		return nil, err
+	if line[0] != '{' {
+		return nil, errors.New("it is JSON, but not an object")
 	}
-	key, value, err := in.bytes(true)
+	r := newRecord(nil, nil)
+	var pair pair
+	err := members(line, func(name string, value []byte) error {
+		known, err := pair.set(name, value)
+		if known || err != nil {
+			return err
+		}
+		return setField(r, name, value)
+	})
 	if err != nil {
 		return nil, err
 	}
-	r := newRecord(key, value)
-	if err := in.setPlace(r); err != nil {
-		return nil, err
+	if !pair.hasValue {
+		return nil, errors.New(`there is no "value": write "value": null for a tombstone`)
 	}
-	r.Headers, err = parseHeaders(in.Headers)
-	return r, err
+	r.Key, r.Value = pair.key, pair.value
+	return r, nil
 }
 
-func decodeStrict(line []byte, into any) error {
+// whyInvalid says what is wrong with a line that json.Valid has refused.
+func whyInvalid(line []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(line))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
+	var whole any
+	if err := dec.Decode(&whole); err != nil {
 		return fmt.Errorf("not a record in JSON: %w", eof(err))
 	}
-	if _, err := dec.Token(); err != io.EOF {
-		return errors.New("there is something after the JSON object: one record a line")
-	}
-	return nil
+	return errors.New("there is something after the JSON object: one record a line")
 }
 
-func (in *jsonRecord) setPlace(r *kgo.Record) error {
-	if in.Partition != nil {
-		if *in.Partition < 0 {
-			return fmt.Errorf("the partition %d is negative", *in.Partition)
-		}
-		r.Partition = *in.Partition
+// setField sets what a record has besides its key and value.
+func setField(r *kgo.Record, name string, value []byte) (err error) {
+	switch name {
+	case "headers":
+		r.Headers, err = parseHeaders(value)
+	case "partition":
+		r.Partition, err = parsePartition(value)
+	case "timestamp":
+		r.Timestamp, err = parseJSONTime(value)
+	case "topic", "offset", "timestamp_type": // consume prints them, produce decides anew
+	default:
+		err = fmt.Errorf("unknown field %q", name)
 	}
-	if isNull(in.Timestamp) {
-		return nil
-	}
-	t, err := parseJSONTime(in.Timestamp)
-	r.Timestamp = t
 	return err
 }
 
-func parseJSONTime(raw json.RawMessage) (time.Time, error) {
-	var ms int64
-	if json.Unmarshal(raw, &ms) == nil {
+func parsePartition(value []byte) (int32, error) {
+	if isNull(value) {
+		return anyPartition, nil
+	}
+	n, err := strconv.ParseInt(string(value), 10, 32)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("the partition %s is not a number from 0", value)
+	}
+	return int32(n), nil
+}
+
+func parseJSONTime(value []byte) (time.Time, error) {
+	if isNull(value) {
+		return time.Time{}, nil
+	}
+	if ms, err := strconv.ParseInt(string(value), 10, 64); err == nil {
 		return time.UnixMilli(ms), nil
 	}
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
-			return t, nil
-		}
+	if t, err := time.Parse(`"`+time.RFC3339Nano+`"`, string(value)); err == nil {
+		return t, nil
 	}
-	return time.Time{}, fmt.Errorf("the timestamp %s is neither whole milliseconds nor RFC 3339", raw)
+	return time.Time{}, fmt.Errorf("the timestamp %s is neither whole milliseconds nor RFC 3339", value)
 }
 
-// bytes returns the pair; a missing value is an error when it must be there,
-// because a typo must not turn into a tombstone.
-func (p *jsonPair) bytes(needValue bool) (key, value []byte, err error) {
-	if key, err = fieldBytes("key", p.Key, p.KeyBase64); err != nil {
-		return nil, nil, err
-	}
-	if needValue && p.Value == nil && p.ValueBase64 == nil {
-		return nil, nil, errors.New(`there is no "value": write "value": null for a tombstone`)
-	}
-	value, err = fieldBytes("value", p.Value, p.ValueBase64)
-	return key, value, err
+// pair is a key and a value, of a record or of a header.
+type pair struct {
+	key, value       []byte // nil: null
+	hasKey, hasValue bool
 }
 
-func fieldBytes(name string, raw json.RawMessage, encoded *string) ([]byte, error) {
-	if encoded != nil {
-		if !isNull(raw) {
-			return nil, fmt.Errorf("there are both %s and %s_base64", name, name)
-		}
-		b, err := base64.StdEncoding.DecodeString(*encoded)
-		if err != nil {
-			return nil, fmt.Errorf("%s_base64: %w", name, err)
-		}
-		return owned(b), nil
+// set takes one member; it reports whether it belongs to a pair.
+func (p *pair) set(name string, raw []byte) (known bool, err error) {
+	switch name {
+	case "key":
+		p.key, err = p.take("key", &p.hasKey, raw, plainBytes)
+	case "key_base64":
+		p.key, err = p.take("key", &p.hasKey, raw, base64Bytes)
+	case "value":
+		p.value, err = p.take("value", &p.hasValue, raw, plainBytes)
+	case "value_base64":
+		p.value, err = p.take("value", &p.hasValue, raw, base64Bytes)
+	default:
+		return false, nil
 	}
+	return true, err
+}
+
+func (p *pair) take(name string, has *bool, raw []byte, read func([]byte) ([]byte, error)) ([]byte, error) {
+	if *has {
+		return nil, fmt.Errorf("the %s is given twice", name)
+	}
+	*has = true
+	b, err := read(raw)
+	if err != nil {
+		return nil, fmt.Errorf("the %s: %w", name, err)
+	}
+	return b, nil
+}
+
+// plainBytes are the bytes that a JSON value stands for.
+func plainBytes(raw []byte) ([]byte, error) {
+	switch {
+	case isNull(raw):
+		return nil, nil
+	case raw[0] == '"':
+		return unquote(raw)
+	}
+	return append([]byte{}, raw...), nil
+}
+
+func base64Bytes(raw []byte) ([]byte, error) {
 	if isNull(raw) {
 		return nil, nil
 	}
 	if raw[0] != '"' {
-		return raw, nil
+		return nil, errors.New("base64 is a string")
 	}
-	var text string
-	if err := json.Unmarshal(raw, &text); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	text, err := unquote(raw)
+	if err != nil {
+		return nil, err
 	}
-	return []byte(text), nil
+	return base64.StdEncoding.AppendDecode([]byte{}, text)
 }
-
-func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
