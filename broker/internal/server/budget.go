@@ -107,7 +107,7 @@ func (b *budget) release(l *lease) {
 	b.filling.remove(l)
 	b.used -= l.held
 	l.held = 0
-	if b.exempt == l {
+	if b.exempt == l || b.used <= b.limit {
 		b.exempt = nil
 	}
 	b.grant()

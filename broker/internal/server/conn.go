@@ -142,10 +142,10 @@ func (c *Conn) serve(r *Request) {
 			}
 		}
 	}()
-	if c.server.handler.Supports(r.Key, r.Version) {
-		c.server.handler.Serve(c.ctx, r)
-	} else {
+	if r.tooNew {
 		c.server.handler.TooNew(r)
+	} else {
+		c.server.handler.Serve(c.ctx, r)
 	}
 }
 

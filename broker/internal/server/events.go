@@ -36,7 +36,7 @@ const (
 type RequestInfo struct {
 	Key, Version int16
 	ErrorCode    int16 // Response.ErrorCode
-	// Handling is from Received until the handler finished the request, Total until its response was written.
+	// Handling is from Received until the handler finished the request, Total until its response was written, if it has one.
 	Handling, Total   time.Duration
 	BytesIn, BytesOut int64 // whole frames, size fields included
 }

@@ -25,10 +25,11 @@ var (
 	errHeaderVarint = errors.New("the request header holds a malformed varint")
 )
 
-// start is what the first eight bytes of a frame say.
+// start is what the first eight bytes of a frame say. tooNew is the handler's word on them.
 type start struct {
 	size         int64
 	key, version int16
+	tooNew       bool
 }
 
 func parseSize(b []byte) int64 { return int64(int32(binary.BigEndian.Uint32(b))) }

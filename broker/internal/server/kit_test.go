@@ -33,12 +33,14 @@ type scripted struct {
 func (h *scripted) Supports(key, version int16) bool {
 	return (key >= 0 && key <= 3 || key == keyApiVersions) && version >= 0 && version <= 12
 }
-func (h *scripted) Flexible(_, version int16) bool             { return version >= flexibleFrom }
-func (h *scripted) Serve(ctx context.Context, r *Request)      { h.serve(ctx, r) }
-func (h *scripted) TooNew(r *Request)                          { r.Reply(Response{Body: []byte("too new")}) }
-func handle(f func(context.Context, *Request)) *scripted       { return &scripted{serve: f} }
-func echo(_ context.Context, r *Request)                       { r.Reply(Response{Body: bytes.Clone(r.Body)}) }
-func parked(to chan *Request) func(context.Context, *Request)  { return func(_ context.Context, r *Request) { to <- r } }
+func (h *scripted) Flexible(_, version int16) bool        { return version >= flexibleFrom }
+func (h *scripted) Serve(ctx context.Context, r *Request) { h.serve(ctx, r) }
+func (h *scripted) TooNew(r *Request)                     { r.Reply(Response{Body: []byte("too new")}) }
+func handle(f func(context.Context, *Request)) *scripted  { return &scripted{serve: f} }
+func echo(_ context.Context, r *Request)                  { r.Reply(Response{Body: bytes.Clone(r.Body)}) }
+func parked(to chan *Request) func(context.Context, *Request) {
+	return func(_ context.Context, r *Request) { to <- r }
+}
 func (h *scripted) start(t *testing.T, cfg Config) *testServer { return startServer(t, cfg, h) }
 
 // testServer is a server with what it logged and reported.
@@ -47,9 +49,10 @@ type testServer struct {
 	t    *testing.T
 	logs syncBuffer
 
-	mu      sync.Mutex
-	reasons []CloseReason
-	over    []RequestInfo
+	closed chan CloseReason // of connections, in their order
+
+	mu   sync.Mutex
+	over []RequestInfo
 }
 
 type syncBuffer struct {
@@ -75,11 +78,11 @@ func (b *syncBuffer) lines() []string {
 
 func startServer(t *testing.T, cfg Config, h Handler) *testServer {
 	t.Helper()
-	ts := &testServer{t: t}
+	ts := &testServer{t: t, closed: make(chan CloseReason, 10000)}
 	cfg.Logger = slog.New(slog.NewTextHandler(&ts.logs, nil))
 	cfg.Events = Events{
-		ConnectionClosed: func(_ ConnectionInfo, reason CloseReason) { ts.note(func() { ts.reasons = append(ts.reasons, reason) }) },
-		RequestFinished:  func(r RequestInfo) { ts.note(func() { ts.over = append(ts.over, r) }) },
+		ConnectionClosed: func(_ ConnectionInfo, reason CloseReason) { ts.closed <- reason },
+		RequestFinished:  ts.noteOver,
 	}
 	ts.Server = New(cfg, h)
 	t.Cleanup(func() {
@@ -92,16 +95,18 @@ func startServer(t *testing.T, cfg Config, h Handler) *testServer {
 	return ts
 }
 
-func (ts *testServer) note(f func()) {
+func (ts *testServer) noteOver(r RequestInfo) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	f()
+	ts.over = append(ts.over, r)
 }
 
-func (ts *testServer) closeReasons() []CloseReason {
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	return append([]CloseReason(nil), ts.reasons...)
+// wantReason waits until a connection is closed, for this reason.
+func (ts *testServer) wantReason(want CloseReason) {
+	ts.t.Helper()
+	if got := <-ts.closed; got != want {
+		ts.t.Fatalf("closed for %q, want %q", got, want)
+	}
 }
 
 // dial returns a client over memory; it works in a synctest bubble.

@@ -36,7 +36,8 @@ func (c *Conn) awaitFrame() (start, error) {
 		return start{}, err
 	}
 	st := parseStart(b)
-	if st.key != keyApiVersions && !c.server.handler.Supports(st.key, st.version) {
+	st.tooNew = !c.server.handler.Supports(st.key, st.version)
+	if st.tooNew && st.key != keyApiVersions {
 		return start{}, invalid("request %d version %d, which is not served", st.key, st.version)
 	}
 	return st, nil
@@ -87,7 +88,7 @@ func (c *Conn) read(p []byte) (int, error) {
 
 // receive reads the frame that st announced and makes a request of it.
 func (c *Conn) receive(st start) (*Request, error) {
-	r := &Request{Key: st.key, Version: st.version, Conn: c, frameBytes: sizeField + st.size}
+	r := &Request{Key: st.key, Version: st.version, tooNew: st.tooNew, Conn: c, frameBytes: sizeField + st.size}
 	r.lease.owner = c
 	frame, err := c.receiveFrame(r, int(st.size))
 	if err == nil {
@@ -175,10 +176,9 @@ func (c *Conn) grow(r *Request, size int) error {
 // parse reads the request header. Of an ApiVersions version from the future only what is needed for an answer is
 // required to make sense (trap T1).
 func (r *Request) parse(frame []byte) error {
-	served := r.Conn.server.handler.Supports(r.Key, r.Version)
-	flexible := served && r.Conn.server.handler.Flexible(r.Key, r.Version)
+	flexible := !r.tooNew && r.Conn.server.handler.Flexible(r.Key, r.Version)
 	h, body, err := parseHeader(frame, flexible)
-	if err != nil && served {
+	if err != nil && !r.tooNew {
 		return invalid("request %d version %d: %w", r.Key, r.Version, err)
 	}
 	r.CorrelationID = h.correlation

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"os"
 	"syscall"
 
@@ -29,6 +30,19 @@ func sendFile(to syscall.RawConn, f *os.File, pos, n int64) (sent int64, err err
 		return 0, writeErr
 	}
 	return sent, sendErr
+}
+
+// sendMore sends some of b, and tells the system that more follows at once.
+func sendMore(to syscall.RawConn, b []byte) (n int, err error) {
+	writeErr := to.Write(func(fd uintptr) bool {
+		for {
+			n, err = unix.SendmsgN(int(fd), b, nil, nil, unix.MSG_MORE)
+			if err != unix.EINTR {
+				return err != unix.EAGAIN
+			}
+		}
+	})
+	return max(n, 0), errors.Join(writeErr, err)
 }
 
 func sendOnce(out, in int, pos, n int64) (int64, error) {

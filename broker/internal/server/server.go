@@ -155,6 +155,9 @@ func (s *Server) requestOver(r *Request, now time.Time, sent bool) {
 	if sent {
 		info.BytesOut = res.size
 	}
+	if res.outcome == silent {
+		info.Total = info.Handling
+	}
 	f(info)
 }
 
