@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/skeinstream/skein/cli/internal/connect"
 	"github.com/skeinstream/skein/cli/internal/problem"
@@ -196,8 +195,8 @@ func (s *sender) explain(cl *connect.Client, f *failure, acknowledged int64) err
 	switch {
 	case errors.Is(cause, kerr.MessageTooLarge):
 		hint = "raise --max-message-bytes here and max.message.bytes of the topic (`skein topic alter`)"
-	case errors.Is(cause, kgo.ErrRecordTimeout), errors.Is(cause, kgo.ErrRecordRetries):
-		hint = "the broker did not acknowledge it within --delivery-timeout; it may still have been written"
+	case errors.Is(cause, errSilence):
+		hint = fmt.Sprintf("nothing was acknowledged for %v (--delivery-timeout waits longer); records on their way may still have been written", s.plan.patience)
 	}
 	if hint != "" {
 		hint += "\n"

@@ -49,7 +49,7 @@ func (p *produceFlags) register(cmd *cobra.Command) {
 	f.StringVar(&p.acks, "acks", "all", "`WHO` who must have a record before it counts: all replicas, 1 (the leader) or 0 (nobody)")
 	f.StringVar(&p.timestamp, "timestamp", "", "`TIME` timestamp for records that have none: milliseconds or RFC 3339 (default now)")
 	f.IntVar(&p.maxBytes, "max-message-bytes", 1000012, "`BYTES` size that one record, or batch of them, has at most")
-	f.DurationVar(&p.deliveryTimeout, "delivery-timeout", 30*time.Second, "`DURATION` how long to try to deliver a record")
+	f.DurationVar(&p.deliveryTimeout, "delivery-timeout", 30*time.Second, "`DURATION` without any acknowledgement after which to give up")
 	f.BoolVar(&p.autoCreate, "auto-create", false, "let the broker create the topic when it does not exist and the broker's settings allow it")
 	f.BoolVarP(&p.quiet, "quiet", "q", false, "print no summary")
 	for name, choices := range map[string][]string{
@@ -71,6 +71,7 @@ type producePlan struct {
 	headers     []kgo.RecordHeader
 	partition   int32
 	partitions  int // of the topic; 0 when not known
+	patience    time.Duration
 	repartition bool
 	timestamp   time.Time
 	unconfirmed bool // acks=0
@@ -85,7 +86,7 @@ func (p producePlan) verb() string {
 }
 
 func (p *produceFlags) plan(topic string) (producePlan, error) {
-	plan := producePlan{topic: topic, partition: p.partition, repartition: p.repartition, unconfirmed: p.acks == "0"}
+	plan := producePlan{topic: topic, partition: p.partition, repartition: p.repartition, patience: p.deliveryTimeout, unconfirmed: p.acks == "0"}
 	if p.keyGiven {
 		plan.key = []byte(p.key)
 	}
@@ -158,6 +159,9 @@ func (p *produceFlags) planOptions(plan *producePlan) error {
 	if !ok {
 		return problem.Usage("choose "+strings.Join(codecNames(), ", "), "--codec %q is not a codec", p.codec)
 	}
+	if p.deliveryTimeout <= 0 {
+		return problem.Usage("give a duration such as 30s", "--delivery-timeout must be above 0")
+	}
 	if p.maxBytes < 1 {
 		return problem.Usage("", "--max-message-bytes must be at least 1")
 	}
@@ -169,8 +173,7 @@ func (p *produceFlags) planOptions(plan *producePlan) error {
 		kgo.MaxBufferedBytes(max(64<<20, 2*p.maxBytes)),
 		kgo.MaxBufferedRecords(50_000),
 		kgo.RecordPartitioner(partitioner{kgo.UniformBytesPartitioner(64<<10, true, true, nil)}),
-		kgo.RecordDeliveryTimeout(p.deliveryTimeout),
-		kgo.AllowIdempotentProduceCancellation(),
+		kgo.AllowIdempotentProduceCancellation(), // giving up is for good: nothing is sent again
 	}
 	if p.autoCreate {
 		plan.options = append(plan.options, kgo.AllowAutoTopicCreation())

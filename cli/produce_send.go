@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -19,9 +21,15 @@ type sender struct {
 	progress *progress
 	stop     context.CancelFunc // ends reading
 
+	sent, settled atomic.Int64  // records handed to the client; those of them that it has reported
+	silence       chan struct{} // closed when the cluster has acknowledged nothing for too long
+
 	mu    sync.Mutex
 	first *failure // the failed record that was read first
 }
+
+// errSilence fails the records that were on their way when the patience ended.
+var errSilence = errors.New("no acknowledgement")
 
 type failure struct {
 	seq    int64 // in reading order
@@ -36,7 +44,12 @@ type failure struct {
 func (s *sender) sendAll(ctx context.Context, sources []source) error {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
-	s.stop = stop
+	s.stop, s.silence = stop, make(chan struct{})
+	watching, unwatch := context.WithCancel(context.WithoutCancel(ctx))
+	var watcher sync.WaitGroup
+	watcher.Go(func() { s.watch(watching) })
+	defer watcher.Wait()
+	defer unwatch()
 	// Reading standard input cannot be interrupted: when the user gives up,
 	// this goroutine stays behind in Read and ends with the process.
 	done := make(chan struct{})
@@ -49,21 +62,51 @@ func (s *sender) sendAll(ctx context.Context, sources []source) error {
 	case <-reading.Done():
 	}
 	if ctx.Err() == nil {
-		return s.flush(ctx)
+		_ = s.cl.Flush(ctx)
 	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), interruptFlush)
-	defer cancel()
-	_ = s.flush(last)
+	if ctx.Err() != nil { // an interrupt, while reading or flushing
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), interruptFlush)
+		defer cancel()
+		_ = s.cl.Flush(last)
+	}
 	return ctx.Err()
 }
 
-// flush waits for everything sent. An interrupt on the way cuts the wait to a
-// moment.
-func (s *sender) flush(ctx context.Context) error {
-	if err := s.cl.Flush(ctx); err != nil && ctx.Err() != nil {
-		return ctx.Err()
+// watch gives up when records are on their way and none is acknowledged for as
+// long as the plan has patience. Closing the client fails them all.
+//
+// The client has a delivery timeout of its own, but counts it from a record's
+// timestamp, which for us is whatever the input says.
+func (s *sender) watch(ctx context.Context) {
+	tick := time.NewTicker(max(s.plan.patience/20, time.Millisecond))
+	defer tick.Stop()
+	var settled int64
+	last := s.progress.now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now, done := s.progress.now(), s.settled.Load()
+		if done != settled || done == s.sent.Load() {
+			settled, last = done, now
+		}
+		if now.Sub(last) >= s.plan.patience {
+			close(s.silence)
+			s.cl.Close()
+			return
+		}
 	}
-	return nil
+}
+
+func (s *sender) gaveUp() bool {
+	select {
+	case <-s.silence:
+		return true
+	default:
+		return false
+	}
 }
 
 func (s *sender) pump(ctx context.Context, sources []source) {
@@ -103,13 +146,19 @@ func (s *sender) send(ctx context.Context, at failure, record *kgo.Record) {
 		return
 	}
 	size := recordBytes(record)
+	s.sent.Add(1)
 	s.cl.Produce(ctx, record, func(_ *kgo.Record, err error) {
-		if err != nil {
+		defer s.settled.Add(1)
+		switch {
+		case err == nil:
+			s.progress.add(1, size)
+		case s.gaveUp():
+			at.err = errSilence
+			s.fail(at)
+		default:
 			at.err = err
 			s.fail(at)
-			return
 		}
-		s.progress.add(1, size)
 	})
 }
 
