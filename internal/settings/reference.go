@@ -35,19 +35,19 @@ func writeTable(b *strings.Builder, t *Table) {
 		fmt.Fprintf(b, "\n### %s\n", group)
 		for _, d := range t.defs {
 			if d.Group == group {
-				writeDef(b, d)
+				writeDef(b, t.kind, d)
 			}
 		}
 	}
 }
 
-func writeDef(b *strings.Builder, d Def) {
+func writeDef(b *strings.Builder, kind string, d Def) {
 	fmt.Fprintf(b, "\n#### %s\n\n%s\n\n", d.Name, d.Doc)
 	facts := []string{"type " + d.Type.String(), "default " + d.DefaultText()}
 	if valid := d.ValidText(); valid != "" {
 		facts = append(facts, "valid: "+valid)
 	}
-	if d.Dynamic {
+	if d.Dynamic && kind == brokerKind {
 		facts = append(facts, "dynamic")
 	}
 	if len(d.Synonyms) > 0 && d.Synonyms[0] != d.Name {

@@ -81,12 +81,17 @@ type Table struct {
 	groups []string // in the order of the tables' source
 }
 
+const topicKind, brokerKind = "topic", "broker"
+
 func newTable(kind string, groups ...[]Def) *Table {
 	t := &Table{kind: kind, defs: slices.Concat(groups...), byName: map[string]int{}}
 	for _, d := range t.defs {
 		if !slices.Contains(t.groups, d.Group) {
 			t.groups = append(t.groups, d.Group)
 		}
+	}
+	for i := range t.defs {
+		t.defs[i].Dynamic = t.defs[i].Dynamic || kind == topicKind
 	}
 	slices.SortFunc(t.defs, func(a, b Def) int { return strings.Compare(a.Name, b.Name) })
 	for i, d := range t.defs {
@@ -96,8 +101,8 @@ func newTable(kind string, groups ...[]Def) *Table {
 }
 
 var (
-	topicTable  = newTable("topic", logSettings(), compactionSettings(), otherTopicSettings())
-	brokerTable = newTable("broker", nodeSettings(), connectionSettings(), newTopicSettings(), storageSettings(), topicDefaultSettings())
+	topicTable  = newTable(topicKind, logSettings(), compactionSettings(), otherTopicSettings())
+	brokerTable = newTable(brokerKind, nodeSettings(), connectionSettings(), newTopicSettings(), storageSettings(), topicDefaultSettings())
 )
 
 // Topics returns the table of topic settings.
