@@ -122,7 +122,7 @@ type Committer struct {
 	fatal   error // a sync outside of rounds failed
 	closing bool
 	aborted bool
-	running bool
+	started bool
 }
 
 type note struct {

@@ -27,7 +27,8 @@ type Config struct {
 	// RetryMin and RetryMax bound the time between attempts to write to a segment that failed after its bytes were durable
 	// in the log. Defaults 50 ms and 1 s.
 	RetryMin, RetryMax time.Duration
-	// OnFatal is called once when a sync has failed, after all waiters have been told. Run returns the same error.
+	// OnFatal is called once when a sync has failed, after all waiters have been told. Run returns the same error, and does
+	// not return before OnFatal does.
 	OnFatal func(error)
 	Events  Events
 

@@ -139,12 +139,11 @@ func parseFrameHeader(b []byte, seed uint32) (h frameHeader, ok bool) {
 func appendFrame(b []byte, h frameHeader, payload []byte, seed uint32) []byte {
 	h.length = uint32(len(payload))
 	h.sum = crc32.Checksum(payload, castagnoli)
-	var header [frameHeaderSize]byte
-	h.put(header[:], seed)
-	b = append(b, header[:]...)
+	at := len(b)
+	b = append(b, make([]byte, frameHeaderSize)...)
+	h.put(b[at:], seed)
 	b = append(b, payload...)
-	var zeros [frameAlign]byte
-	return append(b, zeros[:padded(len(payload))-len(payload)]...)
+	return append(b, make([]byte, padded(len(payload))-len(payload))...)
 }
 
 func padded(n int) int { return (n + frameAlign - 1) &^ (frameAlign - 1) }

@@ -61,14 +61,13 @@ func (c *Committer) sort(batch []*Write) {
 	for len(batch) > 0 {
 		members := batch[:batch[0].members()]
 		batch = batch[len(members):]
-		if err := c.failedBefore(members); err != nil {
-			for _, w := range members {
-				c.lane(w).refuse(c, w, err)
-			}
-			continue
-		}
+		err := c.failedBefore(members)
 		for _, w := range members {
-			c.lane(w).take(c, w)
+			if err != nil {
+				w.lane.refuse(c, w, err)
+			} else {
+				w.lane.take(c, w)
+			}
 		}
 	}
 	for _, l := range c.active {
@@ -76,14 +75,15 @@ func (c *Committer) sort(batch []*Write) {
 	}
 }
 
-// failedBefore returns the error of the first member that stands behind a failure.
-func (c *Committer) failedBefore(members []*Write) error {
+// failedBefore finds the lanes of the members, and returns the error of one that stands behind a failure.
+func (c *Committer) failedBefore(members []*Write) (err error) {
 	for _, w := range members {
-		if l := c.lane(w); l.behindFailure(w) {
-			return l.failedErr
+		w.lane = c.lane(w)
+		if w.lane.behindFailure(w) {
+			err = w.lane.failedErr
 		}
 	}
-	return nil
+	return err
 }
 
 // activate puts the lane among those that the round has to look at.
@@ -97,7 +97,6 @@ func (l *lane) activate(c *Committer) {
 func (l *lane) take(c *Committer, w *Write) {
 	l.activate(c)
 	l.failedAt = -1
-	w.lane = l
 	c.taken = append(c.taken, w)
 	l.writes = append(l.writes, w)
 	l.bytes += int64(len(w.Bytes))

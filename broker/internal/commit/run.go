@@ -11,9 +11,22 @@ import (
 // Run commits until Shutdown, or until ctx ends, which fails what is queued. It returns nil after Shutdown, and otherwise
 // why it ended. It is called once.
 func (c *Committer) Run(ctx context.Context) error {
-	if err := c.start(); err != nil {
-		return err
+	if !c.start() {
+		return nil
 	}
+	return c.run(ctx)
+}
+
+// start says whether Run may run: it has not done so before, and Shutdown has not been called.
+func (c *Committer) start() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	started := c.started
+	c.started = true
+	return !started
+}
+
+func (c *Committer) run(ctx context.Context) error {
 	defer close(c.done)
 	err := c.serve(ctx)
 	if err == nil {
@@ -23,16 +36,6 @@ func (c *Committer) Run(ctx context.Context) error {
 	}
 	_ = c.wal.file.Close() // what is not synced by now was not meant to be
 	return err
-}
-
-func (c *Committer) start() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.running {
-		return ErrClosed
-	}
-	c.running = true
-	return nil
 }
 
 // serve runs rounds, with the housekeeper beside it. It returns nil when there is nothing left to do after Shutdown, and
@@ -193,22 +196,16 @@ func (c *Committer) die(err error) {
 }
 
 // Shutdown takes no more writes, finishes what is queued, makes a last checkpoint if SyncSegments is set, and waits until
-// Run has returned. When ctx ends first, what is left fails with ErrClosed.
+// Run has returned. When ctx ends first, what is left fails with ErrClosed, and so does everything if Run was never called.
 func (c *Committer) Shutdown(ctx context.Context) error {
 	c.mu.Lock()
 	c.closing = true
 	if c.err == nil {
 		c.err = ErrClosed
 	}
-	running := c.running
-	if !running {
-		c.running = true
-	}
 	c.mu.Unlock()
-	if !running {
-		close(c.ended)
-		close(c.done)
-		return c.wal.file.Close()
+	if c.start() {
+		return c.neverRun()
 	}
 	signal(c.wake)
 	select {
@@ -222,6 +219,14 @@ func (c *Committer) Shutdown(ctx context.Context) error {
 	signal(c.wake)
 	<-c.done
 	return context.Cause(ctx)
+}
+
+func (c *Committer) neverRun() error {
+	defer close(c.done)
+	close(c.ended)
+	c.checkpoint <- struct{}{}
+	c.die(ErrClosed)
+	return c.wal.file.Close()
 }
 
 // backoff is when to try again what failed.

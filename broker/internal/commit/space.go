@@ -25,6 +25,9 @@ func (r *Reserve) Low() bool { return r.low.Load() }
 
 // Look asks the file system now. A volume that does not tell is taken to have room.
 func (r *Reserve) Look() {
+	if r.FS == nil {
+		return
+	}
 	space, err := r.FS.Space(r.Dir)
 	r.low.Store(err == nil && space.Free < r.Bytes)
 }
