@@ -37,7 +37,7 @@ const partitionsPerRequest = 10_000
 type creation struct {
 	snapshot *catalog.Snapshot
 	layers   settings.Layers
-	broker   settings.Broker
+	broker   *settings.Broker
 	version  int16
 	nodeID   int32
 	nowMs    int64

@@ -8,8 +8,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// grow asks for a topic to have count partitions, the new ones on these brokers when any are named.
-func grow(name string, count int32, replicas ...[]int32) kmsg.CreatePartitionsRequestTopic {
+// growTo asks for a topic to have count partitions, the new ones on these brokers when any are named.
+func growTo(name string, count int32, replicas ...[]int32) kmsg.CreatePartitionsRequestTopic {
 	t := kmsg.NewCreatePartitionsRequestTopic()
 	t.Topic, t.Count = name, count
 	for _, r := range replicas {
@@ -32,7 +32,7 @@ func TestCreatePartitionsGrowsATopic(t *testing.T) {
 	b.create(topic("a", 1, 1))
 	for v := int16(0); v <= 3; v++ {
 		count := 2 * int32(v+1)
-		r := ask[*kmsg.CreatePartitionsResponse](b, v, growing(grow("a", count, [][]int32{{1}, {1}}[:count-b.Catalog.Snapshot().Topic("a").Partitions]...)))
+		r := ask[*kmsg.CreatePartitionsResponse](b, v, growing(growTo("a", count, [][]int32{{1}, {1}}[:count-b.Catalog.Snapshot().Topic("a").Partitions]...)))
 		if len(r.Topics) != 1 || r.Topics[0].Topic != "a" || r.Topics[0].ErrorCode != 0 || r.Topics[0].ErrorMessage != nil {
 			t.Errorf("v%d: %+v", v, r.Topics)
 		}
@@ -46,23 +46,23 @@ func TestCreatePartitionsGrowsATopic(t *testing.T) {
 func TestCreatePartitionsRefusals(t *testing.T) {
 	b := start(t, nil)
 	b.create(topic("a", 3, 1))
-	empty := grow("a", 5)
+	empty := growTo("a", 5)
 	empty.Assignment = []kmsg.CreatePartitionsRequestTopicAssignment{}
 	for _, c := range []struct {
 		topic kmsg.CreatePartitionsRequestTopic
 		want  *kerr.Error
 		said  string
 	}{
-		{grow("x", 5), kerr.UnknownTopicOrPartition, "<null>"},
-		{grow("bad name", 5), kerr.UnknownTopicOrPartition, "<null>"},
-		{grow("a", 3), kerr.InvalidPartitions, "already has 3"},
-		{grow("a", 1), kerr.InvalidPartitions, "would not be an increase"},
-		{grow("a", -1), kerr.InvalidPartitions, "would not be an increase"},
-		{grow("a", 5, []int32{1}), kerr.InvalidReplicaAssignment, "only 1 assignment(s)"},
+		{growTo("x", 5), kerr.UnknownTopicOrPartition, "<null>"},
+		{growTo("bad name", 5), kerr.UnknownTopicOrPartition, "<null>"},
+		{growTo("a", 3), kerr.InvalidPartitions, "already has 3"},
+		{growTo("a", 1), kerr.InvalidPartitions, "would not be an increase"},
+		{growTo("a", -1), kerr.InvalidPartitions, "would not be an increase"},
+		{growTo("a", 5, []int32{1}), kerr.InvalidReplicaAssignment, "only 1 assignment(s)"},
 		{empty, kerr.InvalidReplicaAssignment, "only 0 assignment(s)"},
-		{grow("a", 4, []int32{7}), kerr.InvalidReplicaAssignment, "broker 7"},
-		{grow("a", 4, []int32{}), kerr.InvalidReplicaAssignment, "empty"},
-		{grow("a", 10005), kerr.PolicyViolation, "Excessively large"},
+		{growTo("a", 4, []int32{7}), kerr.InvalidReplicaAssignment, "broker 7"},
+		{growTo("a", 4, []int32{}), kerr.InvalidReplicaAssignment, "empty"},
+		{growTo("a", 10005), kerr.PolicyViolation, "Excessively large"},
 	} {
 		r := ask[*kmsg.CreatePartitionsResponse](b, 3, growing(c.topic)).Topics[0]
 		if r.ErrorCode != c.want.Code || !strings.Contains(said(r.ErrorMessage), c.said) {
@@ -77,7 +77,7 @@ func TestCreatePartitionsRefusals(t *testing.T) {
 func TestCreatePartitionsOfATopicThatIsNamedTwice(t *testing.T) {
 	b := start(t, nil)
 	b.create(topic("a", 1, 1), topic("b", 1, 1))
-	resp := ask[*kmsg.CreatePartitionsResponse](b, 3, growing(grow("a", 2), grow("b", 2), grow("a", 3)))
+	resp := ask[*kmsg.CreatePartitionsResponse](b, 3, growing(growTo("a", 2), growTo("b", 2), growTo("a", 3)))
 	if len(resp.Topics) != 2 || resp.Topics[0].ErrorCode != kerr.InvalidRequest.Code || resp.Topics[1].ErrorCode != 0 {
 		t.Errorf("%+v", resp.Topics)
 	}
@@ -90,7 +90,7 @@ func TestCreatePartitionsOfATopicThatIsNamedTwice(t *testing.T) {
 func TestCreatePartitionsValidateOnlyChangesNothing(t *testing.T) {
 	b := start(t, nil)
 	b.create(topic("a", 1, 1))
-	req := growing(grow("a", 9))
+	req := growing(growTo("a", 9))
 	req.ValidateOnly = true
 	if r := ask[*kmsg.CreatePartitionsResponse](b, 3, req).Topics[0]; r.ErrorCode != 0 || b.Catalog.Snapshot().Topic("a").Partitions != 1 {
 		t.Errorf("%+v", r)

@@ -31,7 +31,7 @@ type Deps struct {
 	// Static holds the broker settings as the operator gave them: file, environment, flags.
 	Static map[string]string
 	// Broker returns the broker settings in force now: the static ones with the catalog's dynamic ones over them.
-	Broker func() settings.Broker
+	Broker func() *settings.Broker
 	// Offline tells whether a partition cannot be served for now; nil: all can.
 	Offline func(topic catalog.ID, partition int32) bool
 

@@ -38,12 +38,12 @@ func startOver(t *testing.T, fs vfs.FS, static map[string]string) *testBroker {
 		t.Fatal(err)
 	}
 	h := New(Deps{Catalog: c, NodeID: 1, Static: static, Now: func() time.Time { return time.UnixMilli(1_000_000) }})
-	h.Broker = func() settings.Broker {
+	h.Broker = func() *settings.Broker {
 		b, err := settings.ResolveBroker(h.layers(c.Snapshot()))
 		if err != nil {
 			t.Error(err)
 		}
-		return b
+		return &b
 	}
 	b := &testBroker{Handler: h, t: t}
 	b.serve()
