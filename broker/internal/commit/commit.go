@@ -47,7 +47,7 @@ type Key struct {
 	Partition int32
 }
 
-// Target is a partition as the committer sees it. Its methods are never called concurrently with one another and never
+// Target is a partition as the committer sees it, a pointer or otherwise comparable. Its methods are never called concurrently with one another and never
 // from within Enqueue, so they may take the lock under which the partition enqueues. They hold up everybody else's
 // commits, so they do not wait for anything but the disk. Slices of writes are valid during the call only.
 type Target interface {
@@ -62,7 +62,8 @@ type Target interface {
 	// Committed says that the writes are durable and in the segment.
 	Committed(ws []*Write)
 	// Failed says that the writes, which are consecutive, are not committed: the next append of the partition takes the
-	// offset ws[0].Base. Everything that the partition has enqueued behind them before it returns is failing too, by Dropped.
+	// offset ws[0].Base. Writes below that may still be under way, and Committed follows for them. Everything that the
+	// partition has enqueued behind ws before it takes back the offset fails too, by Dropped.
 	// After ErrFatal and ErrClosed it is unknown whether they will be there after a restart.
 	Failed(ws []*Write, err error)
 	// Dropped says that the writes are not committed because they stood behind one that failed. Failed has already been

@@ -178,7 +178,7 @@ func TestCrashesOfRecoveriesKeepWhatWasAcknowledged(t *testing.T) {
 
 func TestCrashesAmongWriteErrorsKeepWhatWasAcknowledged(t *testing.T) {
 	failures := 0
-	for seed := range uint64(seeds(t, 24)) {
+	for seed := range uint64(seeds(t, 10)) {
 		memory := vfs.NewMemory()
 		faults := vfs.NewFaults(memory)
 		w := newWorkload(openCluster(t, faults, 3, small()), seed)
@@ -219,7 +219,7 @@ func TestCrashesAmongWriteErrorsKeepWhatWasAcknowledged(t *testing.T) {
 // TestFailedSyncFailsEveryWaiter: broker part 2 fault 4, part 3 faults 1 and 8.
 func TestFailedSyncFailsEveryWaiter(t *testing.T) {
 	fatal := 0
-	for seed := range uint64(seeds(t, 24)) {
+	for seed := range uint64(seeds(t, 12)) {
 		for skip := range 12 {
 			memory := vfs.NewMemory()
 			faults := vfs.NewFaults(memory)
