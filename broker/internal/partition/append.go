@@ -1,0 +1,228 @@
+package partition
+
+import (
+	"errors"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/skeinstream/skein/broker/internal/commit"
+	"github.com/skeinstream/skein/broker/internal/producers"
+	"github.com/skeinstream/skein/broker/internal/record"
+)
+
+// Append is one batch on its way into a partition. Its owner fills in the first fields, calls Partition.Append, and hears
+// of the outcome exactly once, through Done, on whatever goroutine finishes it: the caller's own before Append returns, or
+// the committer's later. From then on it may be used again.
+type Append struct {
+	// Records is what a client sent for the partition. It belongs to the append until Done.
+	Records []byte
+	// ZstdRefused is set for Produce before version 7.
+	ZstdRefused bool
+	Done        Appended
+
+	Result Result // once Done was called
+
+	header  record.Header
+	stamped int64 // log append time, -1 without
+	write   commit.Write
+	next    *Append // in a chain
+}
+
+// Appended hears of finished appends. On the committer's goroutine it holds up everybody's commits, so it is quick.
+type Appended interface{ Appended(*Append) }
+
+// Result is what has become of an Append.
+type Result struct {
+	Code       int16 // of package kerr, 0: it is in the log
+	BaseOffset int64 // -1 when it is not in the log
+	// LogAppendTime is the broker's time under message.timestamp.type=LogAppendTime, for a duplicate the timestamp of the
+	// original, else -1.
+	LogAppendTime int64
+	StartOffset   int64 // the log's first offset, -1 when the log was not looked at
+	Message       string
+	Records       []record.RecordError
+	Duplicate     bool // it was in the log before
+}
+
+// failure is the result of an append that never came to the log.
+func failure(code int16) Result {
+	return Result{Code: code, BaseOffset: -1, LogAppendTime: -1, StartOffset: -1}
+}
+
+// chain is a list of appends to be told of their results once no lock is held.
+type chain struct{ first, last *Append }
+
+func (c *chain) add(a *Append) {
+	a.next = nil
+	if c.first == nil {
+		c.first = a
+	} else {
+		c.last.next = a
+	}
+	c.last = a
+}
+
+// finish tells everyone. A told append may be in other hands at once, so its link is read before.
+func (c chain) finish() {
+	for a := c.first; a != nil; {
+		next := a.next
+		a.Done.Appended(a)
+		a = next
+	}
+}
+
+func (a *Append) finish(r Result) {
+	a.Result = r
+	a.Done.Appended(a)
+}
+
+// Append validates a.Records, gives them their place in the log and sees to it that they get there.
+func (p *Partition) Append(a *Append) {
+	if code := p.refusal(); code != 0 {
+		a.finish(failure(code))
+		return
+	}
+	if refused := p.validate(a); refused != nil {
+		a.finish(p.refused(refused))
+		return
+	}
+	if p.table.space.low() {
+		a.finish(p.table.space.failure())
+		return
+	}
+	p.submit(a)
+}
+
+// validate checks the batch by the topic's rules and puts the bytes to be stored in place of those that were sent.
+func (p *Partition) validate(a *Append) error {
+	state := p.topic.state.Load()
+	rules := state.rules
+	rules.Now, rules.ZstdRefused = p.table.now(), a.ZstdRefused
+	v := p.table.validators.Get().(*record.Validator)
+	accepted, err := v.Validate(a.Records, rules)
+	p.table.validators.Put(v)
+	if err != nil {
+		return err
+	}
+	a.Records, a.header, a.stamped = accepted.Bytes, accepted.Header, -1
+	if rules.LogAppendTime {
+		a.stamped = accepted.MaxTimestamp
+	}
+	return nil
+}
+
+// refused is the result of a refusal by the validator or the producers' rules.
+func (p *Partition) refused(err error) Result {
+	var r *record.Refusal
+	if !errors.As(err, &r) {
+		return failure(kerr.UnknownServerError.Code)
+	}
+	result := failure(r.Code)
+	result.Message, result.Records = r.Message, r.Records
+	if !r.BeforeLog {
+		result.StartOffset = p.log.StartOffset()
+	}
+	return result
+}
+
+// submit gives a validated batch to the log, or parks it while the mode of durability changes.
+func (p *Partition) submit(a *Append) {
+	var done chain
+	var woken wakes
+	p.mu.Lock()
+	switch {
+	case p.state != online:
+		a.Result = failure(p.state.code())
+		done.add(a)
+	case p.changing:
+		p.parked.add(a)
+	default:
+		p.place(a, &done, &woken)
+	}
+	p.mu.Unlock()
+	done.finish()
+	woken.wake()
+}
+
+// place checks the producer and assigns offsets. Appends that are finished by it go to done. The caller holds p.mu.
+func (p *Partition) place(a *Append, done *chain, woken *wakes) {
+	var entry producers.Entry
+	if a.header.HasProducer() {
+		entry = p.producer(a.header.ProducerID)
+		verdict, err := entry.Check(a.header)
+		if err != nil {
+			a.Result = p.refused(err)
+			done.add(a)
+			return
+		}
+		if verdict.Duplicate {
+			p.repeat(a, verdict.Original, done)
+			return
+		}
+	}
+	a.header.BaseOffset = p.next
+	record.PatchOffset(a.Records, p.next, p.epoch)
+	if p.relaxed {
+		p.writeNow(a, done, woken)
+	} else {
+		p.enqueue(a, entry, done)
+	}
+}
+
+// repeat answers a batch that is in the log already with the offset of the original, once that is durable (T15).
+func (p *Partition) repeat(a *Append, original producers.Batch, done *chain) {
+	a.Result = Result{
+		BaseOffset:    original.FirstOffset(),
+		LogAppendTime: original.Timestamp,
+		StartOffset:   p.log.StartOffset(),
+		Duplicate:     true,
+	}
+	if original.LastOffset < p.highWatermark.Load() {
+		done.add(a)
+		return
+	}
+	a.header.BaseOffset = original.FirstOffset()
+	p.repeats.add(a)
+}
+
+// enqueue hands the batch to the committer. It is pending from here on.
+func (p *Partition) enqueue(a *Append, entry producers.Entry, done *chain) {
+	a.write = commit.Write{Target: p, Base: p.next, Last: a.header.LastOffset(), Bytes: a.Records, Position: -1, Tag: a}
+	if err := p.table.committer().Enqueue(&a.write); err != nil {
+		a.Result = p.storageFailure(err)
+		done.add(a)
+		return
+	}
+	p.pending++
+	p.next = a.header.LastOffset() + 1
+	if a.header.HasProducer() {
+		p.overlay.put(entry.Next(a.header, a.header.BaseOffset))
+	}
+}
+
+// writeNow puts the batch into the page cache, where readers may have it at once. The caller holds p.mu.
+func (p *Partition) writeNow(a *Append, done *chain, woken *wakes) {
+	if err := p.log.Write(a.Records, p.table.now()); err != nil {
+		a.Result = p.storageFailure(err)
+		done.add(a)
+		return
+	}
+	p.next = a.header.LastOffset() + 1
+	p.wrote(a.header.Count)
+	p.advance(p.next, woken)
+	a.Result = p.success(a)
+	done.add(a)
+}
+
+// success is the result of a batch that is in the log.
+func (p *Partition) success(a *Append) Result {
+	return Result{BaseOffset: a.header.BaseOffset, LogAppendTime: a.stamped, StartOffset: p.log.StartOffset()}
+}
+
+// storageFailure is the result when the log or the committer could not take a batch. Clients may try again.
+func (p *Partition) storageFailure(err error) Result {
+	p.table.writeFailed(p, err)
+	r := failure(kerr.KafkaStorageError.Code)
+	r.Message = "the record could not be written: " + err.Error()
+	return r
+}

@@ -1,0 +1,146 @@
+package partition
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/skeinstream/skein/internal/vfs"
+)
+
+// The files beside the partitions' directories, with Kafka's names and in Kafka's format, version 0:
+//
+//	0
+//	<number of entries>
+//	<topic> <partition> <offset>
+const (
+	recoveryPointFile = "recovery-point-offset-checkpoint"
+	startOffsetFile   = "log-start-offset-checkpoint"
+	cleanedFile       = "cleaner-offset-checkpoint"
+	cleanFile         = ".kafka_cleanshutdown"
+	metadataFile      = "partition.metadata"
+)
+
+// offsets is the content of a checkpoint file, by directory name.
+type offsets map[string]int64
+
+// readOffsets reads a checkpoint file; without one nothing is known.
+func readOffsets(fs vfs.FS, name string) (offsets, error) {
+	b, err := vfs.ReadFile(fs, name)
+	if errors.Is(err, os.ErrNotExist) {
+		return offsets{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	o, err := parseOffsets(string(b))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	return o, nil
+}
+
+func parseOffsets(text string) (offsets, error) {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(lines) < 2 || lines[0] != "0" {
+		return nil, fmt.Errorf("not a checkpoint file of version 0")
+	}
+	if n, err := strconv.Atoi(lines[1]); err != nil || n != len(lines)-2 {
+		return nil, fmt.Errorf("%q entries are announced, %d are there", lines[1], len(lines)-2)
+	}
+	o := offsets{}
+	for _, line := range lines[2:] {
+		f := strings.Split(line, " ")
+		if len(f) != 3 {
+			return nil, fmt.Errorf("%q is no entry", line)
+		}
+		offset, err := strconv.ParseInt(f[2], 10, 64)
+		if _, bad := strconv.ParseInt(f[1], 10, 32); err != nil || bad != nil || offset < 0 {
+			return nil, fmt.Errorf("%q is no entry", line)
+		}
+		o[f[0]+"-"+f[1]] = offset
+	}
+	return o, nil
+}
+
+// entry is one line of a checkpoint file.
+type entry struct {
+	topic  string
+	index  int32
+	offset int64
+}
+
+func formatOffsets(entries []entry) []byte {
+	b := fmt.Appendf(nil, "0\n%d\n", len(entries))
+	for _, e := range entries {
+		b = fmt.Appendf(b, "%s %d %d\n", e.topic, e.index, e.offset)
+	}
+	return b
+}
+
+// replaceFile puts content in place of a file, durably and at once.
+func replaceFile(fs vfs.FS, dir, name string, content []byte) error {
+	temp := filepath.Join(dir, name+".tmp")
+	if err := vfs.WriteFile(fs, temp, content); err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	if err := fs.Rename(temp, filepath.Join(dir, name)); err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	if err := fs.SyncDir(dir); err != nil {
+		return fmt.Errorf("writing %s: %w", name, err)
+	}
+	return nil
+}
+
+// saveRecoveryPoints records up to where each log is durable.
+func (t *Table) saveRecoveryPoints() error {
+	return t.save(recoveryPointFile, func(p *Partition) int64 { return p.log.RecoveryPoint() })
+}
+
+// saveCleaned records up to where each log is compacted.
+func (t *Table) saveCleaned() error {
+	return t.save(cleanedFile, func(p *Partition) int64 { return p.cleaned.Load() })
+}
+
+// SaveStarts makes the log start offsets durable. It waits for the disk.
+func (t *Table) SaveStarts() error {
+	return t.save(startOffsetFile, func(p *Partition) int64 { return p.log.StartOffset() })
+}
+
+// save writes a checkpoint file of one offset of each log. What is 0 says nothing, and of a log that is offline what is
+// known stays known. One at a time writes.
+func (t *Table) save(name string, offset func(*Partition) int64) error {
+	t.saving <- struct{}{}
+	defer func() { <-t.saving }()
+	var old offsets
+	var entries []entry
+	for p := range t.each {
+		e := entry{topic: p.topic.Name, index: p.index}
+		if p.log != nil {
+			e.offset = offset(p)
+		} else {
+			old = t.reread(old, name)
+			e.offset = old[p.name()]
+		}
+		if e.offset > 0 {
+			entries = append(entries, e)
+		}
+	}
+	return replaceFile(t.opts.FS, t.opts.Dir, name, formatOffsets(entries))
+}
+
+// reread reads a checkpoint file that is about to be replaced, once. One that cannot be read says nothing.
+func (t *Table) reread(known offsets, name string) offsets {
+	if known != nil {
+		return known
+	}
+	o, err := readOffsets(t.opts.FS, filepath.Join(t.opts.Dir, name))
+	if err != nil {
+		return offsets{}
+	}
+	return o
+}
