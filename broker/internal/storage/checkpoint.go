@@ -47,27 +47,38 @@ func replaceFile(fs vfs.FS, dir, name string, content []byte) error {
 	return nil
 }
 
-// readDurable reads the file recovery-point, which says that everything below an
-// offset was durable when segments were last replaced. It is 0 without a file.
-func readDurable(fs vfs.FS, dir string) (int64, error) {
-	b, err := vfs.ReadFile(fs, filepath.Join(dir, durableName))
-	if errors.Is(err, os.ErrNotExist) {
-		return 0, nil
+// bounds is what storage itself keeps of a log whose segments were deleted or
+// replaced, in case its owner has persisted less: the log begins at start, and
+// everything below durable was durable.
+type bounds struct{ start, durable int64 }
+
+// readBounds reads the file skein-bounds, which need not be there.
+func readBounds(fs vfs.FS, dir string) (bounds, error) {
+	b, err := vfs.ReadFile(fs, filepath.Join(dir, boundsName))
+	if isNotExist(err) {
+		return bounds{}, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("reading recovery point: %w", err)
+		return bounds{}, fmt.Errorf("reading bounds: %w", err)
 	}
-	lines := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
-	if len(lines) == 2 && lines[0] == "0" {
-		if n, ok := numbers(lines[1], 1); ok {
-			return n[0], nil
-		}
+	version, line, _ := strings.Cut(string(b), "\n")
+	if n, ok := numbers(strings.TrimSuffix(line, "\n"), 2); ok && version == "0" {
+		return bounds{n[0], n[1]}, nil
 	}
-	return 0, fmt.Errorf("recovery point of %s is damaged: %q", dir, b)
+	return bounds{}, fmt.Errorf("%s of %s is damaged: %q", boundsName, dir, b)
 }
 
-func writeDurable(fs vfs.FS, dir string, offset int64) error {
-	return replaceFile(fs, dir, durableName, fmt.Appendf(nil, "0\n%d\n", offset))
+// raiseBounds makes the bounds at least what is given, durably.
+func raiseBounds(fs vfs.FS, dir string, least bounds) error {
+	was, err := readBounds(fs, dir)
+	if err != nil {
+		return err
+	}
+	now := bounds{max(was.start, least.start), max(was.durable, least.durable)}
+	if now == was {
+		return nil
+	}
+	return replaceFile(fs, dir, boundsName, fmt.Appendf(nil, "0\n%d %d\n", now.start, now.durable))
 }
 
 // WriteMetadata writes partition.metadata, which tells Kafka's tools which topic

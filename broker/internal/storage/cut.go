@@ -31,8 +31,8 @@ func (r *opening) cut(i int, pos int64) error {
 	r.report.Cut += s.size.Load() - pos
 	r.countCut(s, pos)
 	kept := list[:i+1]
-	if s.base != r.next && pos == 0 && i > 0 {
-		kept = list[:i]
+	if s.base != r.next && pos == 0 {
+		kept = list[:i:i]
 	}
 	for _, gone := range list[i+1:] {
 		r.report.Cut += gone.size.Load()
@@ -40,6 +40,9 @@ func (r *opening) cut(i int, pos int64) error {
 	}
 	if err := r.remove(list[len(kept):]); err != nil {
 		return err
+	}
+	if len(kept) == 0 {
+		kept = append(kept, r.empty(r.next))
 	}
 	l.segments.Store(&kept)
 	last := kept[len(kept)-1]
@@ -62,10 +65,8 @@ func (r *opening) remove(gone []*segment) error {
 	}
 	for _, s := range gone {
 		s.close()
-		for _, suffix := range segmentSuffixes {
-			if err := removeFile(l.fs, fileName(l.dir, s.base, suffix)); err != nil {
-				return err
-			}
+		if err := removeSegment(l.fs, l.dir, s.base); err != nil {
+			return err
 		}
 	}
 	return l.fs.SyncDir(l.dir)

@@ -22,7 +22,7 @@ const (
 
 	epochsName   = "leader-epoch-checkpoint"
 	metadataName = "partition.metadata"
-	durableName  = "recovery-point" // ours; Kafka passes over it
+	boundsName   = "skein-bounds" // Kafka passes over it
 	tmpSuffix    = ".tmp"
 )
 

@@ -90,11 +90,14 @@ func (r *opening) load() error {
 	if r.found, r.report.Swapped, err = tidy(l.fs, l.dir); err != nil {
 		return err
 	}
-	durable, err := readDurable(l.fs, l.dir)
+	known, err := readBounds(l.fs, l.dir)
 	if err != nil {
 		return err
 	}
-	r.DurableTo = max(r.DurableTo, durable)
+	r.DurableTo, r.StartOffset = max(r.DurableTo, known.durable), max(r.StartOffset, known.start)
+	if err := r.dropDeleted(known.start); err != nil {
+		return err
+	}
 	l.snapshots = r.found.snapshots
 	return r.loadSegments()
 }
@@ -116,14 +119,44 @@ func (r *opening) loadSegments() error {
 		list = append(list, s)
 	}
 	if len(list) == 0 {
-		s := newSegment(l.files, l.dir, r.StartOffset, "") // its file is made by the first write
-		s.empty()
-		list = append(list, s)
+		list = append(list, r.empty(r.StartOffset))
 	}
 	l.segments.Store(&list)
-	r.first = floor(list, r.trusted())
+	r.first = floor(list, r.trusted()-1)
 	r.next = list[r.first].base
+	if r.next > max(r.trusted(), r.StartOffset) { // what came before it is gone
+		r.next = r.StartOffset
+	}
 	return nil
+}
+
+// dropDeleted removes the segments that were being deleted when the log began to
+// start behind them. A crash may have brought any of them back, in any condition.
+func (r *opening) dropDeleted(start int64) error {
+	for len(r.found.segments) > 1 && r.found.segments[1] <= start {
+		if err := removeSegment(r.log.fs, r.log.dir, r.found.segments[0]); err != nil {
+			return err
+		}
+		r.found.segments = r.found.segments[1:]
+	}
+	return nil
+}
+
+// removeSegment removes the files of a segment.
+func removeSegment(fs vfs.FS, dir string, base int64) error {
+	for _, suffix := range segmentSuffixes {
+		if err := removeFile(fs, fileName(dir, base, suffix)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// empty is a segment whose file is made by the first write.
+func (r *opening) empty(base int64) *segment {
+	s := newSegment(r.log.files, r.log.dir, base, "")
+	s.empty()
+	return s
 }
 
 // loadEpochs reads the leader epochs. When they are missing or damaged, they are

@@ -53,7 +53,7 @@ func (r *opening) indexes(s *segment) error {
 // scanSegment goes through the batches of segment i behind what its indexes
 // cover. cut is true when the log was cut there.
 func (r *opening) scanSegment(i int, s *segment) (cut bool, err error) {
-	if i > r.first && s.base != r.next {
+	if s.base < r.next || s.base > max(r.next, r.trusted()) {
 		return r.bad(i, 0, fmt.Sprintf("the segment begins at offset %d where %d is next", s.base, r.next))
 	}
 	r.next = s.base
@@ -138,6 +138,7 @@ func (r *opening) keep(i int, s *segment) error {
 	if last {
 		return nil
 	}
+	s.next = (*l.segments.Load())[i+1].base
 	l.unsynced = append(l.unsynced, s)
 	return s.seal()
 }

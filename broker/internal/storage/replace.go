@@ -38,8 +38,14 @@ func (l *Log) replace(old []*segment, fresh *segment) error {
 		return err
 	}
 	l.exchange(old, live)
-	if err := l.discard(old, 0, fresh.base); err != nil {
-		return err
+	l.let(old)
+	for _, s := range old {
+		if err := l.discard(s.base, 0, s.base != fresh.base); err != nil {
+			return err
+		}
+		if err := l.fs.SyncDir(l.dir); err != nil {
+			return err
+		}
 	}
 	if err := l.rename(fresh.base, swapSuffix, ""); err != nil {
 		return err
@@ -61,8 +67,8 @@ func (l *Log) place(old []*segment) int {
 	return at
 }
 
-// secure makes the old segments durable, for good: the file recovery-point holds
-// even where the caller has persisted an older recovery point.
+// secure makes the old segments durable and notes it, since the caller may have
+// persisted an older recovery point.
 func (l *Log) secure(old []*segment) error {
 	l.syncing.take()
 	defer l.syncing.give()
@@ -75,11 +81,7 @@ func (l *Log) secure(old []*segment) error {
 			return err
 		}
 	}
-	noted, err := readDurable(l.fs, l.dir)
-	if err != nil || noted >= end {
-		return err
-	}
-	return writeDurable(l.fs, l.dir, l.point.Load())
+	return raiseBounds(l.fs, l.dir, bounds{durable: l.point.Load()})
 }
 
 // rename changes the state of a segment's files, durably.

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -40,11 +41,45 @@ func (r *opening) recoverProducers(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if err := r.snapshotAt(list[i].base, from); err != nil {
+			return err
+		}
 		if err := r.replay(list[i], from, i >= r.first && !r.Clean); err != nil {
 			return err
 		}
 	}
-	return nil
+	return r.settleAborted()
+}
+
+// settleAborted makes the entries durable that the replay has made: those below
+// the recovery point are relied upon.
+func (r *opening) settleAborted() error {
+	named := false
+	for _, s := range r.uncertain() {
+		named = named || s.aborted.dirty.Load()
+		if err := s.aborted.sync(); err != nil {
+			return err
+		}
+	}
+	if !named {
+		return nil
+	}
+	return r.log.fs.SyncDir(r.log.dir)
+}
+
+// snapshotAt makes sure of the snapshot that belongs to the segment at base, once
+// the replay gets there: without it, deleting the segments before would lose what
+// is known. One that is there was not durable and may be torn.
+func (r *opening) snapshotAt(base, from int64) error {
+	if base <= from {
+		return nil
+	}
+	content := r.log.producers.Snapshot()
+	was, err := vfs.ReadFile(r.log.fs, fileName(r.log.dir, base, snapshotSuffix))
+	if err == nil && bytes.Equal(was, content) {
+		return nil
+	}
+	return r.log.writeSnapshot(base, content)
 }
 
 // dropSnapshots removes the snapshots beyond the end, durably: they are of batches

@@ -34,8 +34,8 @@ func (l *Log) raiseStart(offset int64) {
 // DeleteOldSegments deletes the segments that the log's start, retention.bytes or
 // retention.ms have expired, oldest first and never one that holds offsets at or
 // above highWatermark. When every segment has expired, the active one is rolled
-// first. It returns how many went. Their files are renamed to .deleted at once and
-// removed by Reap; a crash in between leaves the oldest of them in the log.
+// first. It returns how many went. The new start is persisted, the files are renamed
+// to .deleted and removed by Reap.
 func (l *Log) DeleteOldSegments(now, highWatermark int64) (int, error) {
 	l.upkeep.take()
 	defer l.upkeep.give()
@@ -46,11 +46,22 @@ func (l *Log) DeleteOldSegments(now, highWatermark int64) (int, error) {
 	if err != nil || len(old) == 0 {
 		return 0, l.wrap("deleting old segments of log", err)
 	}
-	gone, err := l.detach(old, now)
+	next, err := l.successor(old, now)
 	if err == nil {
-		err = l.discard(gone, now+l.cfg.Load().FileDeleteDelayMs, none)
+		err = l.syncSnapshot(next)
 	}
-	return len(gone), l.wrap("deleting old segments of log", err)
+	if err == nil {
+		err = raiseBounds(l.fs, l.dir, bounds{start: next, durable: next})
+	}
+	if err != nil {
+		return 0, l.wrap("deleting old segments of log", err)
+	}
+	l.detach(old)
+	l.let(old)
+	for _, s := range old {
+		err = errors.Join(err, l.discard(s.base, now+l.cfg.Load().FileDeleteDelayMs, true))
+	}
+	return len(old), l.wrap("deleting old segments of log", err)
 }
 
 // expired is the segments, oldest first, that are to be deleted.
@@ -100,27 +111,44 @@ func (s *segment) tooOld(cfg *Config, now int64) (bool, error) {
 	return now-newest.time > cfg.RetentionMs, nil
 }
 
-// detach takes segments out of the log, which begins behind them afterwards. When
-// none would be left, a new active one comes first, with a name that lasts: the
-// log's end must not be forgotten.
-func (l *Log) detach(old []*segment, now int64) ([]*segment, error) {
+// successor returns where the log will begin without the old segments. When none
+// would be left, a new active one comes first. Its name is made to last: the log's
+// end must not be forgotten.
+func (l *Log) successor(old []*segment, now int64) (int64, error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	if old[len(old)-1] == l.active() {
 		if _, err := l.roll(l.end.Load(), now); err != nil {
-			return nil, err
-		}
-		if err := l.fs.SyncDir(l.dir); err != nil {
-			return nil, fmt.Errorf("%w: %w", errSync, err)
+			return 0, err
 		}
 	}
+	if err := l.fs.SyncDir(l.dir); err != nil {
+		return 0, fmt.Errorf("%w: %w", errSync, err)
+	}
+	return (*l.segments.Load())[len(old)].base, nil
+}
+
+// detach takes the oldest segments out of the log, which begins behind them
+// afterwards.
+func (l *Log) detach(old []*segment) {
+	l.writing.Lock()
+	defer l.writing.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	list := (*l.segments.Load())[len(old):]
 	l.raiseStart(list[0].base)
 	l.segments.Store(&list)
 	l.unsynced = slices.DeleteFunc(l.unsynced, func(s *segment) bool { return slices.Contains(old, s) })
-	return old, nil
+}
+
+// let lets go of the files of segments that have left the log, when no Sync is at
+// them any more.
+func (l *Log) let(old []*segment) {
+	l.syncing.take()
+	defer l.syncing.give()
+	for _, s := range old {
+		s.close()
+	}
 }
 
 // deletion is a file that waits for its end.
@@ -129,34 +157,21 @@ type deletion struct {
 	due  int64 // ms
 }
 
-// discard renames the files of segments that have left the log, one segment at a
-// time and the oldest first, so that a crash never leaves a hole. The producer
-// snapshot at offset kept stays.
-func (l *Log) discard(old []*segment, due, kept int64) error {
-	l.syncing.take() // a Sync that is under way may still be at them
-	for _, s := range old {
-		s.close()
+// discard renames the files of a segment that has left the log, with or without
+// the producer snapshot at its base.
+func (l *Log) discard(base, due int64, snapshot bool) error {
+	for _, suffix := range segmentSuffixes {
+		if err := l.bury(fileName(l.dir, base, suffix), due); err != nil {
+			return err
+		}
 	}
-	l.syncing.give()
-	for _, s := range old {
-		for _, suffix := range append(segmentSuffixes[:], snapshotSuffix) {
-			if suffix == snapshotSuffix && s.base == kept {
-				continue
-			}
-			if err := l.bury(fileName(l.dir, s.base, suffix), due); err != nil {
-				return err
-			}
-		}
-		if err := l.fs.SyncDir(l.dir); err != nil {
-			return fmt.Errorf("%w: %w", errSync, err)
-		}
+	if !snapshot {
+		return nil
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.snapshots = slices.DeleteFunc(l.snapshots, func(offset int64) bool {
-		return offset != kept && slices.ContainsFunc(old, func(s *segment) bool { return s.base == offset })
-	})
-	return nil
+	l.snapshots = slices.DeleteFunc(l.snapshots, func(offset int64) bool { return offset == base })
+	l.mu.Unlock()
+	return l.bury(fileName(l.dir, base, snapshotSuffix), due)
 }
 
 // bury renames a file to .deleted, if it is there.

@@ -34,6 +34,7 @@ type segment struct {
 	// What the appender alone knows.
 	file        *handle // pinned while not everything is durable
 	rollBase    int64   // largest timestamp of the first append, none without one
+	next        int64   // where the following segment begins, once sealed
 	created     int64   // ms; what roll time counts from without timestamps
 	sinceIndex  int64   // bytes since the last index entry
 	indexedTime int64   // of the last time index entry

@@ -88,7 +88,7 @@ func (d *dirt) syncBytes() error {
 // syncDerived makes durable what recovery takes as it is below the recovery point.
 func (l *Log) syncDerived(d *dirt) error {
 	for _, s := range d.sealed {
-		if err := s.finish(); err != nil {
+		if err := errors.Join(s.finish(), l.syncSnapshot(s.next)); err != nil {
 			return err
 		}
 		l.synced(s)

@@ -116,7 +116,7 @@ func (t AbortedTxn) append(b []byte) []byte {
 }
 
 // parseAborted reads the entries up to the first that cannot be one: entries
-// ascend by last offset, and none ends before it begins. The error says what is
+// ascend by last offset, and each begins below its marker. The error says what is
 // wrong with that one; the entries before it are good.
 func parseAborted(b []byte) ([]AbortedTxn, error) {
 	be := binary.BigEndian
@@ -127,7 +127,7 @@ func parseAborted(b []byte) ([]AbortedTxn, error) {
 		switch {
 		case be.Uint16(b) != abortedVersion:
 			return list, fmt.Errorf("entry %d has version %d", len(list), be.Uint16(b))
-		case t.LastOffset <= last || t.FirstOffset < 0 || t.FirstOffset > t.LastOffset:
+		case t.LastOffset <= last || t.FirstOffset < 0 || t.FirstOffset >= t.LastOffset:
 			return list, fmt.Errorf("entry %d, offsets %d to %d, follows offset %d", len(list), t.FirstOffset, t.LastOffset, last)
 		}
 		list, last = append(list, t), t.LastOffset

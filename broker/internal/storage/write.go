@@ -86,6 +86,7 @@ func (l *Log) roll(base, now int64) (*segment, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	old.next = base
 	if old.file != nil {
 		l.unsynced = append(l.unsynced, old)
 	}
@@ -114,6 +115,7 @@ func (l *Log) marker(s *segment, b record.Batch, h record.Header) (marked, error
 	}
 	l.mu.Lock()
 	m.abort, m.aborts = l.aborted(h.ProducerID, m.marker)
+	l.changed.dir = l.changed.dir || m.aborts // the index may be a new file
 	l.mu.Unlock()
 	if !m.aborts {
 		return m, nil
