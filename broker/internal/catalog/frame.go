@@ -82,16 +82,15 @@ func cutFrame(b []byte) (body, rest []byte, ok bool) {
 	return b[frameHeader:end], b[end:], true
 }
 
-// frameBehind reports whether a whole frame begins anywhere in b after its first byte.
-func frameBehind(b []byte) bool {
-	for {
-		i := bytes.Index(b[min(1, len(b)):], frameMagic)
-		if i < 0 {
-			return false
-		}
-		b = b[i+1:]
-		if _, _, ok := cutFrame(b); ok {
-			return true
-		}
+// torn reports whether b, which does not begin with a whole frame, can be what a crash left of one single frame: only
+// the last append can be torn, since each is synced before the next. When another frame begins in b, or bytes follow
+// where the frame must have ended, something else has happened.
+func torn(b []byte) bool {
+	if bytes.Contains(b[1:], frameMagic) {
+		return false
 	}
+	if len(b) < frameHeader || !bytes.HasPrefix(b, frameMagic) {
+		return true
+	}
+	return frameHeader+int64(binary.BigEndian.Uint32(b[4:])) >= int64(len(b))
 }

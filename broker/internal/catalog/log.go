@@ -97,8 +97,8 @@ func (l *logFile) replay(s *Snapshot) (*Snapshot, error) {
 	d := draft{Snapshot: *s}
 	for len(rest) > 0 {
 		body, behind, whole := cutFrame(rest)
-		if !whole && frameBehind(rest) {
-			return nil, &DamageError{File: name, Offset: at(), Reason: "a frame is not whole, and whole ones follow it"}
+		if !whole && !torn(rest) {
+			return nil, &DamageError{File: name, Offset: at(), Reason: "a frame is not whole, and more follows it"}
 		}
 		if !whole {
 			break
