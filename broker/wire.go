@@ -1,0 +1,148 @@
+package broker
+
+import (
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/skeinstream/skein/broker/internal/api"
+	"github.com/skeinstream/skein/broker/internal/catalog"
+	"github.com/skeinstream/skein/broker/internal/commit"
+	"github.com/skeinstream/skein/broker/internal/monitor"
+	"github.com/skeinstream/skein/broker/internal/partition"
+	"github.com/skeinstream/skein/broker/internal/server"
+)
+
+// partitionOptions is what the partitions need to know.
+func (b *Broker) partitionOptions() partition.Options {
+	return partition.Options{
+		FS:          b.cfg.files,
+		Dir:         b.cfg.Dir,
+		LeaderEpoch: b.catalog.StartCount(),
+		Layers:      b.layers,
+		Broker:      b.settings,
+		Forget:      b.catalog.ForgetTopics,
+		Commit:      b.commitConfig(),
+		Now:         b.cfg.now,
+		Logger:      b.cfg.Logger,
+		Events:      partition.Events{Opened: b.opened},
+	}
+}
+
+func (b *Broker) opened(partitions, offline int, took time.Duration) {
+	if offline > 0 {
+		b.cfg.Logger.Error("some partitions are offline: `skein log repair` tells why and what can be done", "offline", offline, "partitions", partitions)
+	}
+	b.cfg.Logger.Debug("the partitions are open", "partitions", partitions, "took", took)
+}
+
+// wire puts the rooms that talk to clients on top of those that keep.
+func (b *Broker) wire() {
+	b.monitor = monitor.New(monitor.Config{
+		Started:            b.started,
+		RequestMemory:      func() int64 { return b.server.Stats().RequestMemory },
+		RequestMemoryLimit: b.settings().QueuedRequestMaxBytes,
+		Logs:               b.logs,
+		Space:              b.space,
+		Healthy:            b.Err,
+		Ready:              b.readiness,
+		Profiles:           b.cfg.Profiles,
+		Logger:             b.cfg.Logger,
+	})
+	b.pages = monitor.NewServer(b.monitor)
+	b.handler = api.New(api.Deps{
+		Catalog:  b.catalog,
+		NodeID:   b.node,
+		Static:   b.config.static,
+		Broker:   b.settings,
+		Offline:  b.offline,
+		Now:      b.cfg.now,
+		Logger:   b.cfg.Logger,
+		DataDeps: api.DataDeps{Table: b.table},
+	})
+	b.server = server.New(b.serverConfig(), b.handler)
+}
+
+func (b *Broker) offline(topic catalog.ID, index int32) bool {
+	t := b.table.TopicByID(topic)
+	if t == nil {
+		return true
+	}
+	p := t.Partition(index)
+	return p == nil || p.Offline() != nil
+}
+
+func (b *Broker) space() (total, free int64, err error) {
+	s, err := b.table.Space()
+	return s.Total, s.Free, err
+}
+
+// logs yields every partition's log for a scrape.
+func (b *Broker) logs() iter.Seq[monitor.Log] {
+	return func(yield func(monitor.Log) bool) {
+		for topic := range b.table.Topics {
+			for _, p := range topic.Partitions() {
+				if !yield(logOf(topic, p)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func logOf(topic *partition.Topic, p *partition.Partition) monitor.Log {
+	return monitor.Log{
+		Topic:         topic.Name,
+		Partition:     p.Index(),
+		Bytes:         p.Size(),
+		Segments:      p.Segments(),
+		StartOffset:   p.StartOffset(),
+		HighWatermark: p.HighWatermark(),
+		Online:        p.Offline() == nil,
+	}
+}
+
+// serverEvents tell the monitor of connections and requests.
+func (b *Broker) serverEvents() server.Events {
+	return server.Events{
+		ConnectionOpened: func(c server.ConnectionInfo) { b.monitor.ConnectionOpened(c.Listener) },
+		ConnectionClosed: func(c server.ConnectionInfo, r server.CloseReason) {
+			b.monitor.ConnectionClosed(c.Listener, string(r))
+		},
+		RequestFinished: func(r server.RequestInfo) {
+			b.monitor.RequestFinished(monitor.Request{
+				Key: r.Key, ErrorCode: r.ErrorCode,
+				Handling: r.Handling, Total: r.Total, BytesIn: r.BytesIn, BytesOut: r.BytesOut,
+			})
+		},
+	}
+}
+
+// commitEvents tell the monitor of rounds, and the log of what an operator
+// should know.
+func (b *Broker) commitEvents() commit.Events {
+	log := b.cfg.Logger
+	return commit.Events{
+		Round: func(r commit.RoundStats) {
+			b.monitor.RoundCommitted(monitor.Round{Writes: r.Writes, WALBytes: r.WALBytes, SegmentBytes: r.DirectBytes, WALSync: r.WALSync, Took: r.Took})
+		},
+		SegmentSync: func(took time.Duration) { b.monitor.SegmentSynced(took) },
+		Refused: func(writes int, err error) {
+			b.monitor.WritesRefused(writes)
+			log.Warn("writes were refused: the log could not be written", "writes", writes, "error", err)
+		},
+		Stuck: func(k commit.Key, err error) {
+			log.Warn("a segment cannot be written; its records are safe in the write-ahead log and it is tried again", "partition", b.name(k), "error", err)
+		},
+		Unstuck: func(k commit.Key) { log.Info("a segment can be written again", "partition", b.name(k)) },
+	}
+}
+
+// name is how people call a partition.
+func (b *Broker) name(k commit.Key) string {
+	topic := "deleted topic"
+	if t := b.table.TopicByID(k.Topic); t != nil {
+		topic = t.Name
+	}
+	return fmt.Sprintf("%s-%d", topic, k.Partition)
+}
