@@ -221,7 +221,8 @@ func TestSameSeedSameCrash(t *testing.T) {
 	for seed := range uint64(20) {
 		for i := range 5 {
 			name := fmt.Sprint("f", i)
-			if read(t, m.CrashClone(seed), name) != read(t, m.CrashClone(seed), name) {
+			first, second := m.CrashClone(seed), m.CrashClone(seed)
+			if read(t, first, name) != read(t, second, name) {
 				t.Fatal("seed", seed, "gave two images")
 			}
 		}

@@ -117,7 +117,6 @@ type Committer struct {
 
 	mu      sync.Mutex // guards what follows
 	queue   []*Write
-	free    []*Write // the queue that takes over when this one is taken
 	rolls   []chan uint64
 	err     error // no more writes are taken, and why
 	fatal   error // a sync outside of rounds failed

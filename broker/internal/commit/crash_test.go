@@ -130,7 +130,7 @@ func seeds(t *testing.T, n int) int {
 }
 
 func TestEveryCrashOfAWorkloadKeepsWhatWasAcknowledged(t *testing.T) {
-	for seed := range uint64(seeds(t, 12)) {
+	for seed := range uint64(seeds(t, 6)) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			memory := vfs.NewMemory()
@@ -151,7 +151,7 @@ func TestEveryCrashOfAWorkloadKeepsWhatWasAcknowledged(t *testing.T) {
 
 // TestCrashesOfRecoveriesKeepWhatWasAcknowledged crashes again and again, also in the middle of recoveries.
 func TestCrashesOfRecoveriesKeepWhatWasAcknowledged(t *testing.T) {
-	for seed := range uint64(seeds(t, 40)) {
+	for seed := range uint64(seeds(t, 20)) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			memory := vfs.NewMemory()
@@ -219,7 +219,7 @@ func TestCrashesAmongWriteErrorsKeepWhatWasAcknowledged(t *testing.T) {
 // TestFailedSyncFailsEveryWaiter: broker part 2 fault 4, part 3 faults 1 and 8.
 func TestFailedSyncFailsEveryWaiter(t *testing.T) {
 	fatal := 0
-	for seed := range uint64(seeds(t, 12)) {
+	for seed := range uint64(seeds(t, 6)) {
 		for skip := range 12 {
 			memory := vfs.NewMemory()
 			faults := vfs.NewFaults(memory)

@@ -38,7 +38,6 @@ type part struct {
 	contents  map[int64]string
 	open      int // writes without an answer
 	failures  []error
-	bytes     []int64 // where the record that begins at an offset is
 }
 
 const partHeader = 24

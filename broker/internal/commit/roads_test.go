@@ -185,8 +185,8 @@ func TestRelaxedGroupIsWholeAfterAKillWithoutAnySync(t *testing.T) {
 	check(t, cl.drain())
 	expectFrames(t, memory.KillClone(), "0@0", "1@0", "0@1", "1@1", "0@2", "1@2")
 	// A power cut may take any round of them, but none before one that stays, and what is unreadable then is no damage.
-	for i := range uint64(200) {
-		if i%20 == 0 {
+	for i := range uint64(100) {
+		if i%10 == 0 {
 			check(t, cl.c.wal.ensureSpare())
 			check(t, cl.c.wal.roll())
 		}
