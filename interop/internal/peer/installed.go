@@ -1,0 +1,150 @@
+package peer
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/skeinstream/skein/interop/internal/cache"
+	"github.com/skeinstream/skein/interop/internal/maven"
+	"github.com/skeinstream/skein/interop/internal/proc"
+	"github.com/skeinstream/skein/interop/internal/root"
+)
+
+// javaVersions: the last eager-only client, the last 2.x with the old default
+// assignor, the last 3.x, the newest.
+var javaVersions = []string{"2.3.1", "2.8.2", "3.9.1", "4.4.0"}
+
+func javaClients() []Client {
+	var all []Client
+	for _, version := range javaVersions {
+		all = append(all, Client{
+			Name: "java " + version,
+			Fast: version == "4.4.0",
+			open: func(ctx context.Context, dir string) (Conn, error) { return openJava(ctx, dir, version) },
+		})
+	}
+	return all
+}
+
+func openJava(ctx context.Context, dir, version string) (Conn, error) {
+	source, err := clientFile("java", "Main.java")
+	if err != nil {
+		return nil, err
+	}
+	pom, err := os.ReadFile(filepath.Join(filepath.Dir(source), "pom.xml"))
+	if err != nil {
+		return nil, err
+	}
+	libraries, err := maven.Libraries(ctx, "java-client", pom, version)
+	if err != nil {
+		return nil, err
+	}
+	classPath, err := maven.Compile(ctx, "java-program-"+version, source, libraries)
+	if err != nil {
+		return nil, err
+	}
+	return startProgram("java "+version, dir, exec.Command("java", "-Xmx512m", "-XX:+UseSerialGC", "-cp", classPath, "Main"))
+}
+
+func pythonClients() []Client {
+	python := func(name, program string, fast bool) Client {
+		return Client{Name: name, Fast: fast, open: func(ctx context.Context, dir string) (Conn, error) {
+			return openPython(ctx, dir, name, program)
+		}}
+	}
+	return []Client{
+		python("confluent-kafka 2.16.1", "confluent.py", false),
+		python("kafka-python 3.0.12", "kafkapython.py", false),
+		python("aiokafka 0.14.0", "aio.py", false),
+	}
+}
+
+func openPython(ctx context.Context, dir, name, program string) (Conn, error) {
+	requirements, err := clientFile("python", "requirements.txt")
+	if err != nil {
+		return nil, err
+	}
+	pins, err := os.ReadFile(requirements)
+	if err != nil {
+		return nil, err
+	}
+	venv, err := cache.Entry(ctx, "python", pins, func(ctx context.Context, dir string) error {
+		if _, err := proc.Output(exec.CommandContext(ctx, "python3", "-m", "venv", dir)); err != nil {
+			return err
+		}
+		pip := filepath.Join(dir, "bin", "pip")
+		_, err := proc.Output(exec.CommandContext(ctx, pip, "install", "--quiet", "--disable-pip-version-check", "-r", requirements))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(filepath.Join(venv, "bin", "python"), "-B", filepath.Join(filepath.Dir(requirements), program))
+	return startProgram(name, dir, cmd)
+}
+
+func nodeClients() []Client {
+	return []Client{
+		{
+			Name: "kafkajs 2.2.4", NeedsGroup: true, WritesLinked: true,
+			open: func(ctx context.Context, dir string) (Conn, error) {
+				return openNode(ctx, dir, "kafkajs 2.2.4", "kafkajs.js")
+			},
+		},
+		{
+			Name: "@platformatic/kafka 1.35.0",
+			open: func(ctx context.Context, dir string) (Conn, error) {
+				open := func() (Conn, error) { return openNode(ctx, dir, "@platformatic/kafka 1.35.0", "platformatic.js") }
+				first, err := open()
+				if err != nil {
+					return nil, err
+				}
+				return fresh{open}, first.Close()
+			},
+		},
+	}
+}
+
+func openNode(ctx context.Context, dir, name, program string) (Conn, error) {
+	lockFile, err := clientFile("node", "package-lock.json")
+	if err != nil {
+		return nil, err
+	}
+	source := filepath.Dir(lockFile)
+	pins, err := os.ReadFile(lockFile)
+	if err != nil {
+		return nil, err
+	}
+	installed, err := cache.Entry(ctx, "node", pins, func(ctx context.Context, dir string) error {
+		for _, name := range []string{"package.json", "package-lock.json"} {
+			text, err := os.ReadFile(filepath.Join(source, name))
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+				return err
+			}
+		}
+		cmd := exec.CommandContext(ctx, "npm", "ci", "--no-audit", "--no-fund", "--loglevel=error")
+		cmd.Dir = dir
+		_, err := proc.Output(cmd)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command("node", filepath.Join(source, program))
+	cmd.Env = append(os.Environ(), "SKEIN_INTEROP_NODE="+installed)
+	return startProgram(name, dir, cmd)
+}
+
+// clientFile is a file under clients/.
+func clientFile(language, name string) (string, error) {
+	dir, err := root.Interop()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "clients", language, name), nil
+}

@@ -1,0 +1,146 @@
+// Package skein builds the skein command and runs its broker as a child
+// process, so that it is met as its users meet it: over the wire, and ended by
+// signals.
+package skein
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/skeinstream/skein/interop/internal/proc"
+	"github.com/skeinstream/skein/interop/internal/root"
+)
+
+const (
+	startPatience = 30 * time.Second
+	stopPatience  = 30 * time.Second
+)
+
+// Options say how to run the broker.
+type Options struct {
+	DataDir  string            // t.TempDir() when empty
+	Settings map[string]string // broker settings by Kafka's names
+}
+
+// Broker is a skein process, or the place of one between Kill and Start.
+type Broker struct {
+	Addr    string
+	DataDir string
+
+	command  string
+	log      string
+	settings map[string]string
+	process  *proc.Process
+}
+
+// Build compiles the skein command and returns its path.
+func Build(ctx context.Context, t testing.TB) (string, error) {
+	t.Helper()
+	source, err := root.Skein()
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(t.TempDir(), "skein")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", name, "./cmd/skein")
+	cmd.Dir = source
+	if _, err := proc.Output(cmd); err != nil {
+		return "", fmt.Errorf("building skein: %w", err)
+	}
+	return name, nil
+}
+
+// Start builds and starts a broker that ends with the test.
+func Start(t testing.TB, o Options) (*Broker, error) {
+	t.Helper()
+	command, err := Build(t.Context(), t)
+	if err != nil {
+		return nil, err
+	}
+	port, err := proc.FreePort()
+	if err != nil {
+		return nil, err
+	}
+	dir := t.TempDir()
+	b := &Broker{
+		Addr:     net.JoinHostPort("127.0.0.1", strconv.Itoa(port)),
+		DataDir:  o.DataDir,
+		command:  command,
+		log:      filepath.Join(dir, "skein.log"),
+		settings: o.Settings,
+	}
+	if b.DataDir == "" {
+		b.DataDir = filepath.Join(dir, "data")
+	}
+	if err := b.Start(t.Context()); err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() {
+		if err := b.Stop(); err != nil {
+			t.Errorf("stopping skein: %v\n%s", err, b.process.Tail())
+		}
+	})
+	return b, nil
+}
+
+// Start starts the broker again, on the same data and address, after Kill or
+// Stop.
+func (b *Broker) Start(ctx context.Context) error {
+	args := []string{"serve", "--listen", b.Addr, "--data", b.DataDir, "--http", ""}
+	args = append(args, settingFlags(b.settings)...)
+	process, err := proc.Start(exec.Command(b.command, args...), b.log)
+	if err != nil {
+		return err
+	}
+	b.process = process
+	ready, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	if _, err := process.Await(ready, "ready"); err != nil {
+		process.Kill()
+		return err
+	}
+	return nil
+}
+
+func settingFlags(settings map[string]string) []string {
+	names := make([]string, 0, len(settings))
+	for name := range settings {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	var flags []string
+	for _, name := range names {
+		flags = append(flags, "--set", name+"="+settings[name])
+	}
+	return flags
+}
+
+// Kill ends the process as a crash would (SIGKILL).
+func (b *Broker) Kill() { b.process.Kill() }
+
+// Stop ends the process cleanly; one that has ended already is left alone.
+func (b *Broker) Stop() error {
+	select {
+	case <-b.process.Ended():
+		return nil
+	default:
+		return b.process.Stop(stopPatience)
+	}
+}
+
+// Log is everything the broker has said, over all its starts.
+func (b *Broker) Log() string {
+	text, err := os.ReadFile(b.log)
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(string(text))
+}

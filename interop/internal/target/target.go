@@ -1,0 +1,80 @@
+// Package target starts the broker under test: Skein, or, to test the tests
+// themselves, a real Kafka.
+package target
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/skeinstream/skein/interop/internal/kafka"
+	"github.com/skeinstream/skein/interop/internal/report"
+	"github.com/skeinstream/skein/interop/internal/skein"
+)
+
+// Env names the environment variable that chooses the broker under test:
+// skein (the default), kafka, or the address of one that runs already.
+const Env = "SKEIN_INTEROP_TARGET"
+
+// Target is a running broker under test.
+type Target struct {
+	Name    string // skein, kafka, or the address
+	Addr    string
+	DataDir string       // empty when not known
+	Restart func() error // a clean stop and a new start; nil when not possible
+}
+
+// IsSkein tells whether our own broker is under test.
+func (t Target) IsSkein() bool { return t.Name == "skein" }
+
+// Start starts the broker under test with settings by Kafka's names; it ends
+// with the test.
+func Start(t testing.TB, settings map[string]string) Target {
+	t.Helper()
+	name := os.Getenv(Env)
+	switch name {
+	case "", "skein":
+		return startSkein(t, settings)
+	case "kafka":
+		return startKafka(t, settings)
+	}
+	return Target{Name: name, Addr: name}
+}
+
+func startSkein(t testing.TB, settings map[string]string) Target {
+	t.Helper()
+	b, err := skein.Start(t, skein.Options{Settings: settings})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the broker said:\n%s", b.Log())
+		}
+	})
+	restart := func() error { return errors.Join(b.Stop(), b.Start(t.Context())) }
+	return Target{Name: "skein", Addr: b.Addr, DataDir: b.DataDir, Restart: restart}
+}
+
+func startKafka(t testing.TB, settings map[string]string) Target {
+	t.Helper()
+	b := Kafka(t, kafka.Options{Settings: settings})
+	return Target{Name: "kafka", Addr: b.Addr, DataDir: b.DataDir}
+}
+
+// Kafka starts a real Kafka. Where it cannot be had that is reported and the
+// test is skipped.
+func Kafka(t testing.TB, o kafka.Options) *kafka.Broker {
+	t.Helper()
+	b, err := kafka.Start(t, o)
+	if errors.Is(err, kafka.ErrUnavailable) {
+		report.MissingPeer(t, fmt.Sprintf("kafka %s", o.Version), err)
+		t.SkipNow()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	report.Note(t, report.Run, "kafka "+b.Tools.Version, "broker and tools")
+	return b
+}
