@@ -30,7 +30,7 @@ type Config struct {
 	// more than fits is let through at any time, so that one larger than the bound passes. Default 64 MiB.
 	RequestMemory int64
 	// Patience is how long readers wait for request memory before connections that hold some of it and do not send the
-	// rest of their request are closed. Default 1 second.
+	// rest of their request are closed. Default 5 seconds: a client may stall for a moment without ill will.
 	Patience time.Duration
 
 	Logger *slog.Logger // default: nothing is logged
@@ -42,7 +42,7 @@ const (
 	DefaultMaxRequestBytes = 104857600
 	DefaultIdleTimeout     = 10 * time.Minute
 	DefaultRequestMemory   = 64 << 20
-	DefaultPatience        = time.Second
+	DefaultPatience        = 5 * time.Second
 )
 
 func (c Config) withDefaults() Config {

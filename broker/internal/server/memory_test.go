@@ -284,7 +284,7 @@ func TestReleaseBodyMakesRoom(t *testing.T) {
 // Slow-loris: announcing frames costs no memory, and sending half of them none that others need.
 func TestAnnouncedFramesDoNotPinMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ts := handle(echo).start(t, Config{RequestMemory: 4 << 20})
+		ts := handle(echo).start(t, Config{RequestMemory: 4 << 20, Patience: time.Second})
 		announced := frame(keyProduce, 0, 1, strings.Repeat("x", 50<<20))
 		for range 20 {
 			ts.dial().send(announced[:100])

@@ -292,15 +292,15 @@ func TestConnectionsOfManyClientsAtOnce(t *testing.T) {
 	file := fileOf(t, content)
 	ts := handle(func(_ context.Context, r *Request) {
 		if r.Key == keyFetch {
-			n := int64(len(r.Body)) * 1000
+			n := int64(len(r.Body)) * 200
 			go r.Reply(Response{Body: []byte("f"), Chunks: []Chunk{{File: FileRange{file, 0, n}}}})
 			return
 		}
 		body := append(r.Buffer(len(r.Body)), r.Body...)
 		go r.Reply(Response{Body: body})
-	}).start(t, Config{RequestMemory: 256 << 10})
+	}).start(t, Config{RequestMemory: 128 << 10, Patience: time.Hour})
 	addr := ts.listen()
-	errs := make(chan error, 20)
+	errs := make(chan error, 10)
 	for i := range cap(errs) {
 		go func() { errs <- manyRequests(addr, content, uint64(i)) }()
 	}
@@ -340,10 +340,10 @@ func manyRequests(addr string, content []byte, seed uint64) error {
 
 func sendMany(conn net.Conn, r *mathrand.Rand, content []byte, want chan<- []byte) error {
 	defer close(want)
-	for i := range int32(300) {
+	for i := range int32(150) {
 		n := r.IntN(1000)
 		f := frame(keyFetch, 0, i, string(content[:n]))
-		w := append([]byte("f"), content[:n*1000]...)
+		w := append([]byte("f"), content[:n*200]...)
 		if r.IntN(4) > 0 {
 			n = r.IntN(100 << (r.IntN(11)))
 			f = frame(keyProduce, 0, i, string(content[:n]))
