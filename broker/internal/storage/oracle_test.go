@@ -79,39 +79,37 @@ func (o oracle) epochs(start int64) []epoch {
 	return list
 }
 
-// records calls fn for every record from an offset on.
-func (o oracle) records(t testing.TB, start int64, fn func(Place)) {
+// places is every record from an offset on.
+func (o oracle) places(t testing.TB, start int64) (all []Place) {
+	var inflate record.Decompressors
 	for _, b := range o.from(start) {
 		h := b.Header()
-		must(t, record.Walk(b, nil, func(r record.Record) bool {
+		must(t, record.Walk(b, &inflate, func(r record.Record) bool {
 			if at := h.BaseOffset + int64(r.OffsetDelta); at >= start {
-				fn(Place{at, r.Timestamp, h.LeaderEpoch})
+				all = append(all, Place{at, r.Timestamp, h.LeaderEpoch})
 			}
 			return true
 		}))
 	}
+	return all
 }
 
-func (o oracle) offsetForTime(t testing.TB, time, start int64) (first Place, found bool) {
-	o.records(t, start, func(p Place) {
-		if !found && p.Timestamp >= time {
-			first, found = p, true
-		}
-	})
-	return first, found
-}
-
-func (o oracle) maxTimestamp(t testing.TB, start int64) (newest Place, found bool) {
-	newest.Timestamp = none
-	o.records(t, start, func(p Place) {
-		if p.Timestamp > newest.Timestamp {
-			newest, found = p, true
-		}
-	})
-	if !found {
-		newest = Place{}
+// since is the first of the places that is not before a time.
+func since(all []Place, time int64) (first Place, found bool) {
+	i := slices.IndexFunc(all, func(p Place) bool { return p.Timestamp >= time })
+	if i < 0 {
+		return Place{}, false
 	}
-	return newest, found
+	return all[i], true
+}
+
+func newest(all []Place) (place Place, found bool) {
+	for _, p := range all {
+		if !found || p.Timestamp > place.Timestamp {
+			place, found = p, true
+		}
+	}
+	return place, found
 }
 
 // check compares a log with the batches that it should hold. The log may begin
@@ -154,19 +152,17 @@ func (o oracle) checkAborted(t testing.TB, l *Log, aborted []AbortedTxn, start, 
 
 func (o oracle) checkTimes(t testing.TB, l *Log, start int64) {
 	t.Helper()
+	all := o.places(t, start)
 	at, found, err := l.MaxTimestamp(l.EndOffset())
 	must(t, err)
-	want, wanted := o.maxTimestamp(t, start)
+	want, wanted := newest(all)
 	if found != wanted || at != want {
 		t.Fatalf("largest timestamp is at %+v (%v), want %+v (%v)", at, found, want, wanted)
 	}
 	for time := int64(0); time <= want.Timestamp+1; time += 1 + want.Timestamp/7 {
 		at, found, err := l.OffsetForTime(time, l.EndOffset())
 		must(t, err)
-		if want, wanted := o.offsetForTime(t, time, start); found != wanted || at != want {
-			for _, s := range *l.segments.Load() {
-				t.Logf("segment %d size %d newest %v times %d", s.base, s.size.Load(), s.newest.load(), s.times.count())
-			}
+		if want, wanted := since(all, time); found != wanted || at != want {
 			t.Fatalf("time %d is at %+v (%v), want %+v (%v)", time, at, found, want, wanted)
 		}
 	}
