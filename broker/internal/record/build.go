@@ -2,9 +2,9 @@ package record
 
 import "encoding/binary"
 
-// Builder builds one batch: set the fields, call Append for each record, then
-// Bytes. NewBuilder sets what a batch without producer has. The base timestamp
-// is that of the first record, or DeleteHorizon.
+// Builder builds one batch: set the fields first, then call Append for each
+// record, then Bytes. NewBuilder sets what a batch without producer has. The base
+// timestamp is that of the first record, or DeleteHorizon.
 //
 // It serves the cleaner, the coordinators and tests; a Builder may be used by
 // one goroutine at a time and, after Reset, for further batches.
@@ -49,6 +49,21 @@ func (b *Builder) Reset(base int64) {
 		BaseOffset: base, LeaderEpoch: -1,
 		ProducerID: noProducerID, ProducerEpoch: noProducerEpoch, BaseSequence: noSequence,
 		records: b.records[:0], body: b.body[:0], last: -1, maxTimestamp: noTimestamp, compressors: b.compressors,
+	}
+}
+
+// Like begins another batch with the offsets, leader epoch, codec, producer,
+// timestamp type, kind and delete horizon of the batch h.
+func (b *Builder) Like(h Header) {
+	b.Reset(h.BaseOffset)
+	b.LeaderEpoch, b.LastOffsetDelta, b.Codec = h.LeaderEpoch, h.LastOffsetDelta, h.Codec()
+	b.ProducerID, b.ProducerEpoch, b.BaseSequence = h.ProducerID, h.ProducerEpoch, h.BaseSequence
+	b.Transactional, b.Control = h.Transactional(), h.Control()
+	if h.LogAppendTime() {
+		b.LogAppendTime = h.MaxTimestamp
+	}
+	if h.HasDeleteHorizon() {
+		b.DeleteHorizon = h.BaseTimestamp
 	}
 }
 
