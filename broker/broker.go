@@ -119,6 +119,9 @@ func (b *Broker) published(_, after *catalog.Snapshot) {
 	if b.table != nil {
 		b.table.Apply(after)
 	}
+	if b.server != nil {
+		b.server.LimitConnections(connectionLimits(b.settings()))
+	}
 }
 
 func (b *Broker) openPartitions(ctx context.Context) (err error) {

@@ -48,23 +48,34 @@ func (b *Broker) layers() settings.Layers { return *b.config.layers.Load() }
 func (b *Broker) serverConfig() server.Config {
 	s := b.settings()
 	return server.Config{
-		MaxRequestBytes:     int64(s.SocketRequestMaxBytes),
-		MaxConnections:      limit(s.MaxConnections),
-		MaxConnectionsPerIP: limit(s.MaxConnectionsPerIP),
-		PerIPOverrides:      s.ConnectionsPerIP,
-		IdleTimeout:         idle(s.ConnectionsMaxIdleMs),
-		RequestMemory:       requestMemory(s.QueuedRequestMaxBytes),
-		Logger:              b.cfg.Logger,
-		Events:              b.serverEvents(),
+		MaxRequestBytes: int64(s.SocketRequestMaxBytes),
+		Connections:     connectionLimits(s),
+		IdleTimeout:     idle(s.ConnectionsMaxIdleMs),
+		RequestMemory:   requestMemory(s.QueuedRequestMaxBytes),
+		Logger:          b.cfg.Logger,
+		Events:          b.serverEvents(),
 	}
 }
 
-// limit turns Kafka's "as many as there are" into the server's "no limit".
-func limit(n int) int {
-	if n == math.MaxInt32 {
-		return 0
+func connectionLimits(s *settings.Broker) server.ConnectionLimits {
+	return server.ConnectionLimits{
+		Max:            limit(s.MaxConnections),
+		MaxPerIP:       limit(s.MaxConnectionsPerIP),
+		PerIPOverrides: s.ConnectionsPerIP,
 	}
-	return n
+}
+
+// limit turns Kafka's "as many as there are" into the server's "no limit", and
+// its "none" into the server's.
+func limit(n int) int {
+	switch n {
+	case math.MaxInt32:
+		return 0
+	case 0:
+		return -1
+	default:
+		return n
+	}
 }
 
 // idle turns a negative time, for never, into one that never comes.

@@ -11,14 +11,8 @@ type Config struct {
 	// MaxRequestBytes is the largest frame taken, in bytes without its size field (socket.request.max.bytes).
 	// Default 104857600.
 	MaxRequestBytes int64
-	// MaxConnections is how many connections are served at a time; at the limit no more are accepted until one ends
-	// (max.connections). 0 means no limit.
-	MaxConnections int
-	// MaxConnectionsPerIP is how many of them may come from one address; more are closed at once
-	// (max.connections.per.ip). 0 means no limit. PerIPOverrides holds addresses with a limit of their own
-	// (max.connections.per.ip.overrides); there 0 refuses the address.
-	MaxConnectionsPerIP int
-	PerIPOverrides      map[string]int
+	// Connections bounds how many connections are served. It can be changed later, with Server.LimitConnections.
+	Connections ConnectionLimits
 	// IdleTimeout closes a connection that has nothing in flight and asks nothing (connections.max.idle.ms). Default 10
 	// minutes.
 	IdleTimeout time.Duration
@@ -35,6 +29,16 @@ type Config struct {
 
 	Logger *slog.Logger // default: nothing is logged
 	Events Events
+}
+
+// ConnectionLimits bound how many connections are served at a time. In each, 0 is no limit and less lets nobody in.
+type ConnectionLimits struct {
+	// Max is for all connections: at the limit no more are accepted until one ends (max.connections).
+	Max int
+	// MaxPerIP is for those from one address; more are closed at once (max.connections.per.ip).
+	MaxPerIP int
+	// PerIPOverrides holds addresses with a limit of their own (max.connections.per.ip.overrides); there 0 refuses the address.
+	PerIPOverrides map[string]int
 }
 
 // Defaults of Config.

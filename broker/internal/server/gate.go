@@ -9,26 +9,35 @@ import (
 // gate counts connections. At the limit for all, newcomers wait, in the listen queue behind the one at the gate; over the
 // limit for one address they are turned away, as Kafka does both.
 type gate struct {
-	max       int // 0: no limit
-	perIP     int // 0: no limit
+	mu        sync.Mutex
+	changed   sync.Cond
+	max       int // 0: no limit; less: nobody passes
+	perIP     int // likewise
 	overrides map[netip.Addr]int
-
-	mu      sync.Mutex
-	changed sync.Cond
-	total   int
-	byIP    map[netip.Addr]int
-	closed  bool
+	total     int
+	byIP      map[netip.Addr]int
+	closed    bool
 }
 
-func newGate(cfg *Config) *gate {
-	g := &gate{max: cfg.MaxConnections, perIP: cfg.MaxConnectionsPerIP, overrides: map[netip.Addr]int{}, byIP: map[netip.Addr]int{}}
+func newGate(limits ConnectionLimits) *gate {
+	g := &gate{byIP: map[netip.Addr]int{}}
 	g.changed.L = &g.mu
-	for host, limit := range cfg.PerIPOverrides {
+	g.limit(limits)
+	return g
+}
+
+// limit changes the limits. Who is in stays in.
+func (g *gate) limit(limits ConnectionLimits) {
+	overrides := make(map[netip.Addr]int, len(limits.PerIPOverrides))
+	for host, limit := range limits.PerIPOverrides {
 		if addr, err := netip.ParseAddr(host); err == nil {
-			g.overrides[addr.Unmap()] = limit
+			overrides[addr.Unmap()] = limit
 		}
 	}
-	return g
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.max, g.perIP, g.overrides = limits.Max, limits.MaxPerIP, overrides
+	g.changed.Broadcast()
 }
 
 // entry is one connection's place behind the gate.
@@ -51,7 +60,7 @@ func (g *gate) enter(remote net.Addr) (entry, passage) {
 	if g.full(e.addr) {
 		return entry{}, tooManyOfAddress
 	}
-	for g.max > 0 && g.total >= g.max && !g.closed {
+	for g.max != 0 && g.total >= g.max && !g.closed {
 		g.changed.Wait()
 	}
 	if g.closed {
@@ -71,7 +80,7 @@ func (g *gate) full(addr netip.Addr) bool {
 	if limit, ok := g.overrides[addr]; ok {
 		return g.byIP[addr] >= limit
 	}
-	return g.perIP > 0 && g.byIP[addr] >= g.perIP
+	return g.perIP != 0 && g.byIP[addr] >= g.perIP
 }
 
 func (g *gate) leave(e entry) {

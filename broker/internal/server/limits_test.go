@@ -147,7 +147,7 @@ func TestIdleTimeoutWithinAFrame(t *testing.T) {
 
 func TestMaxConnectionsMakesNewcomersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ts := handle(echo).start(t, Config{MaxConnections: 2})
+		ts := handle(echo).start(t, Config{Connections: ConnectionLimits{Max: 2}})
 		first, second := ts.dial(), ts.dial()
 		first.send(frame(keyMetadata, 0, 1, ""))
 		first.wantAnswer(1, "")
@@ -164,13 +164,31 @@ func TestMaxConnectionsMakesNewcomersWait(t *testing.T) {
 	})
 }
 
+func TestLimitsChangeWhileServing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ts := handle(echo).start(t, Config{Connections: ConnectionLimits{Max: 1}})
+		first := ts.dial()
+		first.send(frame(keyMetadata, 0, 1, ""))
+		first.wantAnswer(1, "")
+		second := ts.dial()
+		second.ask(frame(keyMetadata, 0, 1, ""))
+		synctest.Wait()
+		if n := ts.Stats().Connections; n != 1 {
+			t.Errorf("%d connections, want 1", n)
+		}
+		ts.LimitConnections(ConnectionLimits{Max: 2})
+		second.wantAnswer(1, "")
+	})
+}
+
 func TestMaxConnectionsPerIP(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		cfg  Config
 	}{
-		{"limit for all", Config{MaxConnectionsPerIP: 1}},
-		{"limit of its own", Config{MaxConnectionsPerIP: 5, PerIPOverrides: map[string]int{"127.0.0.1": 1}}},
+		{"limit for all", Config{Connections: ConnectionLimits{MaxPerIP: 1}}},
+		{"nobody may", Config{Connections: ConnectionLimits{MaxPerIP: -1, PerIPOverrides: map[string]int{"127.0.0.1": 1}}}},
+		{"limit of its own", Config{Connections: ConnectionLimits{MaxPerIP: 5, PerIPOverrides: map[string]int{"127.0.0.1": 1}}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			ts := handle(echo).start(t, tt.cfg)

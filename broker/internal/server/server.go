@@ -35,7 +35,7 @@ func New(cfg Config, h Handler) *Server {
 	s := &Server{
 		cfg: cfg, handler: h,
 		budget:    newBudget(cfg.RequestMemory, cfg.Patience),
-		gate:      newGate(&cfg),
+		gate:      newGate(cfg.Connections),
 		listeners: map[net.Listener]struct{}{},
 		conns:     map[*Conn]struct{}{},
 		empty:     make(chan struct{}),
@@ -44,6 +44,9 @@ func New(cfg Config, h Handler) *Server {
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	return s
 }
+
+// LimitConnections changes the limits on connections. Those that are open stay.
+func (s *Server) LimitConnections(l ConnectionLimits) { s.gate.limit(l) }
 
 // Serve accepts connections from l until Shutdown, then returns nil; an error of the listener itself is returned.
 // It may be called for several listeners at a time. It closes l. Connections that it accepted may outlive it: Shutdown

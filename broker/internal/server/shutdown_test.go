@@ -100,7 +100,7 @@ func TestShutdownInterruptsWaits(t *testing.T) {
 				return
 			}
 			r.Reply(Response{ThrottleMs: 1000000})
-		}).start(t, Config{MaxConnections: 4, RequestMemory: 1500})
+		}).start(t, Config{Connections: ConnectionLimits{Max: 4}, RequestMemory: 1500})
 		muted := ts.dial()
 		muted.ask(frame(keyMetadata, 0, 1, ""), frame(keyMetadata, 0, 2, ""))
 		muted.receive()
