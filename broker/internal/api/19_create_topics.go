@@ -47,19 +47,14 @@ type creation struct {
 }
 
 func (h *Handler) createTopics(ctx context.Context, req *kmsg.CreateTopicsRequest) (results []kmsg.CreateTopicsResponseTopic) {
-	var c *creation
-	_, err := h.Catalog.Change(ctx, func(s *catalog.Snapshot) ([]catalog.Record, error) {
-		c = h.newCreation(s, req.Version)
+	err := h.change(ctx, req.ValidateOnly, func(s *catalog.Snapshot) []catalog.Record {
+		c := h.newCreation(s, req.Version)
 		results = c.all(req)
-		if req.ValidateOnly {
-			c.records = nil
-		}
-		return c.records, nil
+		return c.records
 	})
 	if err != nil {
 		return refuseCreations(req, notStored(err))
 	}
-	h.logCreated(c.records)
 	return results
 }
 
@@ -67,13 +62,6 @@ func (h *Handler) newCreation(s *catalog.Snapshot, version int16) *creation {
 	return &creation{
 		snapshot: s, layers: h.layers(s), broker: h.Broker(), version: version, nodeID: h.NodeID, nowMs: h.Now().UnixMilli(),
 		newID: h.Catalog.NewTopicID, names: collisions{snapshot: s},
-	}
-}
-
-func (h *Handler) logCreated(records []catalog.Record) {
-	for _, r := range records {
-		t := r.TopicCreated
-		h.Logger.Info("topic created", "topic", t.Name, "id", t.ID.String(), "partitions", t.Partitions)
 	}
 }
 

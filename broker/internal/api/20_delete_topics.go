@@ -34,17 +34,13 @@ func (h *Handler) deleteTopics(ctx context.Context, req *kmsg.DeleteTopicsReques
 	if !h.Broker().DeleteTopics {
 		return refuseDeletions(asked, deletionDisabled(req.Version))
 	}
-	var records []catalog.Record
-	_, err := h.Catalog.Change(ctx, func(s *catalog.Snapshot) ([]catalog.Record, error) {
+	err := h.change(ctx, false, func(s *catalog.Snapshot) (records []catalog.Record) {
 		d := deletion{snapshot: s, asked: asked, byName: map[string]int{}, byID: map[catalog.ID]int{}}
 		results, records = d.all()
-		return records, nil
+		return records
 	})
 	if err != nil {
 		return refuseDeletions(asked, notStored(err))
-	}
-	for _, r := range records {
-		h.Logger.Info("topic deleted", "id", r.TopicDeleted.ID.String())
 	}
 	return results
 }

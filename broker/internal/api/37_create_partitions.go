@@ -27,12 +27,9 @@ func createPartitionsEntry() entry {
 }
 
 func (h *Handler) createPartitions(ctx context.Context, req *kmsg.CreatePartitionsRequest) (results []kmsg.CreatePartitionsResponseTopic) {
-	_, err := h.Catalog.Change(ctx, func(s *catalog.Snapshot) (records []catalog.Record, _ error) {
+	err := h.change(ctx, req.ValidateOnly, func(s *catalog.Snapshot) (records []catalog.Record) {
 		results, records = growAll(s, h.NodeID, req.Topics)
-		if req.ValidateOnly {
-			records = nil
-		}
-		return records, nil
+		return records
 	})
 	if err != nil {
 		return refuseGrowth(req.Topics, notStored(err))

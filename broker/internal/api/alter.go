@@ -27,13 +27,9 @@ type alteration struct {
 // alterConfigs answers for each alteration, in order.
 func (h *Handler) alterConfigs(ctx context.Context, all []alteration, validateOnly bool) []refusal {
 	var results []refusal
-	_, err := h.Catalog.Change(ctx, func(s *catalog.Snapshot) ([]catalog.Record, error) {
-		var records []catalog.Record
+	err := h.change(ctx, validateOnly, func(s *catalog.Snapshot) (records []catalog.Record) {
 		results, records = h.alterAll(s, all)
-		if validateOnly {
-			records = nil
-		}
-		return records, nil
+		return records
 	})
 	if err != nil {
 		results = make([]refusal, len(all))

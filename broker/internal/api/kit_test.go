@@ -20,18 +20,18 @@ import (
 // testBroker is a handler behind a server, over a catalog in memory, with one connection to it.
 type testBroker struct {
 	*Handler
-	t    *testing.T
+	t    testing.TB
 	conn net.Conn
 }
 
 var testListener = server.ListenerInfo{Name: "PLAINTEXT", Host: "broker.example", Port: 1234}
 
 // start runs a broker with node id 1 and these static settings.
-func start(t *testing.T, static map[string]string) *testBroker {
+func start(t testing.TB, static map[string]string) *testBroker {
 	return startOver(t, vfs.NewMemory(), static)
 }
 
-func startOver(t *testing.T, fs vfs.FS, static map[string]string) *testBroker {
+func startOver(t testing.TB, fs vfs.FS, static map[string]string) *testBroker {
 	t.Helper()
 	c, err := catalog.Open(fs, "catalog", catalog.Options{Random: rand.NewChaCha8([32]byte{})})
 	if err != nil {

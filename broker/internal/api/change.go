@@ -1,0 +1,42 @@
+package api
+
+import (
+	"context"
+
+	"github.com/skeinstream/skein/broker/internal/catalog"
+)
+
+// logChanges writes one line for each change that a request made.
+func (h *Handler) logChanges(records []catalog.Record) {
+	for _, r := range records {
+		switch {
+		case r.TopicCreated != nil:
+			t := r.TopicCreated
+			h.Logger.Info("topic created", "topic", t.Name, "id", t.ID.String(), "partitions", t.Partitions, "settings", t.Configs)
+		case r.TopicDeleted != nil:
+			h.Logger.Info("topic deleted", "id", r.TopicDeleted.ID.String())
+		case r.PartitionsSet != nil:
+			h.Logger.Info("partitions added", "id", r.PartitionsSet.ID.String(), "partitions", r.PartitionsSet.Partitions)
+		case r.TopicConfigs != nil:
+			h.Logger.Info("topic settings changed", "id", r.TopicConfigs.ID.String(), "settings", r.TopicConfigs.Configs)
+		case r.BrokerConfigs != nil:
+			h.Logger.Info("broker settings changed", "broker", r.BrokerConfigs.Broker, "settings", r.BrokerConfigs.Configs)
+		}
+	}
+}
+
+// change makes what decide says and logs it; validateOnly makes it a rehearsal.
+func (h *Handler) change(ctx context.Context, validateOnly bool, decide func(*catalog.Snapshot) []catalog.Record) error {
+	var made []catalog.Record
+	_, err := h.Catalog.Change(ctx, func(s *catalog.Snapshot) ([]catalog.Record, error) {
+		made = decide(s)
+		if validateOnly {
+			made = nil
+		}
+		return made, nil
+	})
+	if err == nil {
+		h.logChanges(made)
+	}
+	return err
+}

@@ -1,0 +1,114 @@
+package api
+
+import (
+	"context"
+	"syscall"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/skeinstream/skein/internal/vfs"
+)
+
+// T10: the leader epoch is a real one from v7 on, and goes up with every start.
+func TestLeaderEpochsGrowWithEveryStart(t *testing.T) {
+	fs := vfs.NewMemory()
+	for want := range int32(3) {
+		b := startOver(t, fs, nil)
+		if want == 0 {
+			b.create(topic("a", 1, 1))
+		}
+		if got := ask[*kmsg.MetadataResponse](b, 12, metadataOf("a")).Topics[0].Partitions[0].LeaderEpoch; got != want {
+			t.Errorf("start %d: epoch %d", want, got)
+		}
+	}
+}
+
+// A full disk refuses changes with KAFKA_STORAGE_ERROR, answers everything else, and is forgotten when there is space.
+func TestAFullDiskRefusesChangesAndNothingElse(t *testing.T) {
+	faults := vfs.NewFaults(vfs.NewMemory())
+	b := startOver(t, faults, nil)
+	b.create(topic("a", 1, 1))
+	space := faults.Fail(vfs.Rule{Op: vfs.OpWrite, Err: syscall.ENOSPC})
+	full := kerr.KafkaStorageError.Code
+	if r := ask[*kmsg.CreateTopicsResponse](b, 7, creating(topic("b", 1, 1))).Topics[0]; r.ErrorCode != full || r.ErrorMessage == nil {
+		t.Errorf("%+v", r)
+	}
+	if r := ask[*kmsg.DeleteTopicsResponse](b, 6, deleting("a")).Topics[0]; r.ErrorCode != full {
+		t.Errorf("%+v", r)
+	}
+	if r := ask[*kmsg.CreatePartitionsResponse](b, 3, growing(growTo("a", 2))).Topics[0]; r.ErrorCode != full {
+		t.Errorf("%+v", r)
+	}
+	if r := b.increment(incrementing(ofTopic, "a", step{set, "retention.ms", "1"})); r.ErrorCode != full {
+		t.Errorf("%+v", r)
+	}
+	req := metadataOf("a", "new")
+	req.AllowAutoTopicCreation = true
+	resp := ask[*kmsg.MetadataResponse](b, 12, req)
+	if resp.Topics[0].ErrorCode != 0 || resp.Topics[1].ErrorCode != kerr.UnknownTopicOrPartition.Code {
+		t.Errorf("%+v", resp.Topics)
+	}
+	space()
+	b.create(topic("b", 1, 1))
+}
+
+// FuzzControlRequests feeds arbitrary bodies to every request about the cluster: they are read or refused, and never a
+// panic.
+func FuzzControlRequests(f *testing.F) {
+	for _, e := range controlEntries() {
+		for v := e.min; v <= e.max; v++ {
+			req := kmsg.RequestForKey(e.key)
+			req.SetVersion(v)
+			f.Add(e.key, v, req.AppendTo(nil))
+		}
+	}
+	f.Add(int16(3), int16(12), metadataOf("a", "b").AppendTo(nil))
+	b := start(f, nil)
+	f.Fuzz(func(t *testing.T, key, version int16, body []byte) {
+		req := kmsg.RequestForKey(key)
+		if req == nil || !b.Supports(key, version) {
+			return
+		}
+		req.SetVersion(version)
+		if req.ReadFrom(body) != nil {
+			return
+		}
+		if resp := b.answer(t.Context(), req); resp != nil {
+			resp.SetVersion(version)
+			resp.AppendTo(nil)
+		}
+	})
+}
+
+// answer calls the handler of a request that has been read.
+func (b *testBroker) answer(ctx context.Context, req kmsg.Request) kmsg.Response {
+	switch req := req.(type) {
+	case *kmsg.MetadataRequest:
+		b.autoCreate(ctx, b.topicsToCreate(b.Catalog.Snapshot(), req))
+		return b.metadata(testListener, req)
+	case *kmsg.ApiVersionsRequest:
+		return b.apiVersions(req)
+	case *kmsg.CreateTopicsRequest:
+		return &kmsg.CreateTopicsResponse{Topics: b.createTopics(ctx, req)}
+	case *kmsg.DeleteTopicsRequest:
+		return &kmsg.DeleteTopicsResponse{Topics: b.deleteTopics(ctx, req)}
+	case *kmsg.CreatePartitionsRequest:
+		return &kmsg.CreatePartitionsResponse{Topics: b.createPartitions(ctx, req)}
+	case *kmsg.DescribeConfigsRequest:
+		return b.describeConfigs(req)
+	case *kmsg.AlterConfigsRequest:
+		return b.replaceConfigs(ctx, req)
+	case *kmsg.IncrementalAlterConfigsRequest:
+		return b.incrementConfigs(ctx, req)
+	case *kmsg.DescribeClusterRequest:
+		return b.describeCluster(testListener, req)
+	case *kmsg.ListConfigResourcesRequest:
+		return b.listConfigResources(req)
+	case *kmsg.DescribeTopicPartitionsRequest:
+		return b.describeTopicPartitions(req)
+	default:
+		return nil
+	}
+}
