@@ -354,3 +354,25 @@ func TestReadersAndWritersGoOnDuringCleanings(t *testing.T) {
 		}
 	}
 }
+
+func TestMaxCompactionLagRollsAndIsDue(t *testing.T) {
+	cfg := compactConfig()
+	cfg.MaxCompactionLagMs, cfg.MinCleanableRatio = 1000, 1
+	c := newCompacted(t, vfs.NewMemory(), cfg, CleanerConfig{})
+	c.now = 10_000
+	c.produce(record.None, none, false, "a", "1")
+	c.produce(record.None, none, false, "a", "2")
+	c.now += 1001
+	c.produce(record.None, none, false, "b", "1")
+	if n := c.log.Segments(); n != 2 {
+		t.Fatalf("%d segments", n)
+	}
+	b, err := c.log.Backlog(0, c.log.EndOffset(), c.now)
+	if err != nil || !b.Overdue || !b.Due(cfg.MinCleanableRatio) {
+		t.Errorf("backlog %+v, %v", b, err)
+	}
+	if r := c.clean(); r.Kept != 1 {
+		t.Errorf("cleaned %+v", r)
+	}
+	c.verify(c.log)
+}

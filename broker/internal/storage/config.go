@@ -40,3 +40,12 @@ func DefaultConfig() Config {
 		MaxMessageBytes:    1<<20 + 12,
 	}
 }
+
+// rollMs is how old a segment may become: segment.ms, or less where compaction must
+// come sooner, since it never touches the active segment.
+func (c *Config) rollMs() int64 {
+	if c.Compact && c.MaxCompactionLagMs > 0 {
+		return min(c.SegmentMs, c.MaxCompactionLagMs)
+	}
+	return c.SegmentMs
+}

@@ -23,6 +23,8 @@ type scanner struct {
 	held  int   // bytes in buf
 	entry [timeWidth]byte
 	buf   [scanBytes]byte
+
+	inflate record.Decompressors // for records looked at one by one
 }
 
 func (f *Files) scanner(file vfs.File, size int64) *scanner {

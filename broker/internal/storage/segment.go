@@ -200,13 +200,13 @@ func (s *segment) rollDue(cfg *Config, n int, time, now int64) bool {
 	if s.rollBase < 0 {
 		waited = now - s.created
 	}
-	return size > cfg.SegmentBytes-int64(n) || waited > cfg.SegmentMs-s.jitter(cfg) || s.full(cfg.IndexBytes)
+	return size > cfg.SegmentBytes-int64(n) || waited > cfg.rollMs()-s.jitter(cfg) || s.full(cfg.IndexBytes)
 }
 
 // jitter spreads the rolls of many segments over segment.jitter.ms. It is drawn
 // from the base offset and the path: nothing random, so that a run can be repeated.
 func (s *segment) jitter(cfg *Config) int64 {
-	most := min(cfg.SegmentJitterMs, cfg.SegmentMs)
+	most := min(cfg.SegmentJitterMs, cfg.rollMs())
 	if most <= 0 {
 		return 0
 	}

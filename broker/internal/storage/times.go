@@ -139,7 +139,7 @@ func (s *scanner) newestSince(h record.Header, pos, start int64) (int64, error) 
 		return none, err
 	}
 	most := int64(none)
-	err = record.Walk(b, nil, func(r record.Record) bool {
+	err = record.Walk(b, &s.inflate, func(r record.Record) bool {
 		if h.BaseOffset+int64(r.OffsetDelta) >= start {
 			most = max(most, r.Timestamp)
 		}
@@ -229,7 +229,7 @@ func (s *scanner) firstRecord(h record.Header, pos, time, start int64) (at Place
 	if err != nil {
 		return at, false, err
 	}
-	err = record.Walk(b, nil, func(r record.Record) bool {
+	err = record.Walk(b, &s.inflate, func(r record.Record) bool {
 		offset := h.BaseOffset + int64(r.OffsetDelta)
 		if r.Timestamp < time || offset < start {
 			return true
