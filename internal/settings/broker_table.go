@@ -13,7 +13,7 @@ func nodeSettings() []Def {
 			Doc: "The number by which clients know this broker."},
 		{Name: "broker.rack", Group: group, Type: String, Unset: true,
 			Doc: "The rack or zone this broker stands in, told to clients. Without it they are told none."},
-		{Name: "log.dirs", Group: group, Type: String, Default: "skein-data",
+		{Name: "log.dirs", Group: group, Type: List, Default: "skein-data", Valid: single{},
 			Doc: "The directory that holds all data of this broker. One broker at a time may use it."},
 	}
 }

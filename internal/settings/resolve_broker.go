@@ -76,16 +76,12 @@ func CheckBroker(static map[string]string) error {
 	return errors.Join(err, b.check(), t.check(nil))
 }
 
-// CheckDynamic reports what is wrong with a change of the layers at run time: settings that cannot be changed then, or
-// not for all brokers at once, and values. changed are the values as they would be in the layer.
-func CheckDynamic(l Layers, changed map[string]string, perBroker bool) error {
+// CheckDynamic reports what is wrong with a change of a dynamic layer: settings that cannot be changed while the broker
+// runs, names, values, and values that do not go together. changed is that layer as it would be, l all of them.
+func CheckDynamic(l Layers, changed map[string]string) error {
 	for name := range changed {
-		d, ok := brokerTable.Lookup(name)
-		switch {
-		case ok && !d.Dynamic:
+		if d, ok := brokerTable.Lookup(name); ok && !d.Dynamic {
 			return fmt.Errorf("cannot update these configs dynamically: %s", name)
-		case ok && d.PerBroker && !perBroker:
-			return fmt.Errorf("cannot update these configs for all brokers, a broker id must be given: %s", name)
 		}
 	}
 	if err := brokerTable.Check(changed); err != nil {

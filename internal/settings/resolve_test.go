@@ -132,6 +132,7 @@ func TestListenersAreJoinedWithWhatTheyAdvertise(t *testing.T) {
 
 func TestWhatCannotWorkIsRefusedAtTheStart(t *testing.T) {
 	for want, static := range map[string]texts{
+		"exactly one":                  {"log.dirs": "a,b"},
 		"named twice":                  {"listeners": "A://:1,A://:2"},
 		"list of NAME://host:port":     {"listeners": "127.0.0.1:9092"},
 		"0 to 65535":                   {"listeners": "A://:70000"},
@@ -155,7 +156,7 @@ func TestWhatCannotWorkIsRefusedAtTheStart(t *testing.T) {
 func TestSettingsThatNeedAStartCannotBeChangedLater(t *testing.T) {
 	for name, ok := range map[string]bool{"num.partitions": false, "log.retention.hours": false, "log.retention.ms": true, "message.max.bytes": true} {
 		changed := texts{name: "5"}
-		err := CheckDynamic(Layers{DynamicDefault: changed}, changed, false)
+		err := CheckDynamic(Layers{DynamicDefault: changed}, changed)
 		if (err == nil) != ok {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -137,3 +137,15 @@ func (t throttled) Check(v Value) error {
 }
 
 func (t throttled) String() string { return t.item.text }
+
+// single allows a list of one item.
+type single struct{}
+
+func (single) Check(v Value) error {
+	if len(v.List) != 1 {
+		return fmt.Errorf("there must be exactly one")
+	}
+	return nil
+}
+
+func (single) String() string { return "exactly one" }

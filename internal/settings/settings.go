@@ -62,8 +62,6 @@ type Def struct {
 
 	// Dynamic says that it may be changed while the broker runs. Every topic setting is dynamic.
 	Dynamic bool
-	// PerBroker says that a dynamic change must name the broker and cannot be made for all at once.
-	PerBroker bool
 	// Sensitive values are never shown.
 	Sensitive bool
 

@@ -138,7 +138,7 @@ func (h *Handler) alterBroker(s *catalog.Snapshot, a alteration) (*catalog.Recor
 	} else {
 		layers.DynamicBroker = next
 	}
-	if err := settings.CheckDynamic(layers, next, a.name != ""); err != nil {
+	if err := settings.CheckDynamic(layers, next); err != nil {
 		return nil, badBrokerConfig(err)
 	}
 	if maps.Equal(given, next) {
