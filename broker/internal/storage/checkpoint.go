@@ -88,7 +88,7 @@ func WriteMetadata(fs vfs.FS, dir string, topicID [16]byte) error {
 	f, err := fs.Create(filepath.Join(dir, metadataName))
 	if err == nil {
 		id := base64.RawURLEncoding.EncodeToString(topicID[:])
-		_, err = f.WriteAt(fmt.Appendf(nil, "version: 0\ntopic_id: %s\n", id), 0)
+		_, err = f.WriteAt(fmt.Appendf(nil, "version: 0\ntopic_id: %s", id), 0)
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
