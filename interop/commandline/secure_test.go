@@ -14,10 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/skeinstream/skein/interop/internal/kafka"
-	"github.com/skeinstream/skein/interop/internal/proc"
 	"github.com/skeinstream/skein/interop/internal/report"
 	"github.com/skeinstream/skein/interop/internal/root"
+	"github.com/skeinstream/skein/interop/internal/target"
+	"github.com/skeinstream/skein/interop/kafka"
+	"github.com/skeinstream/skein/interop/proc"
 )
 
 func TestMain(m *testing.M) { report.Main(m) }
@@ -81,14 +82,7 @@ func unsecuredToken(user string, now time.Time) string {
 
 func secureKafka(t *testing.T) *kafka.Broker {
 	t.Helper()
-	b, err := kafka.Start(t, kafka.Options{Secure: true})
-	if errors.Is(err, kafka.ErrUnavailable) {
-		report.MissingPeer(t, "kafka "+kafka.V4, err)
-		t.SkipNow()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := target.Kafka(t, kafka.Options{Secure: true})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := b.AddScramUser(ctx); err != nil {

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/skeinstream/skein/interop/internal/cache"
-	"github.com/skeinstream/skein/interop/internal/proc"
+	"github.com/skeinstream/skein/interop/proc"
 )
 
 // copyDependencies is the pinned goal that lays a project's jars in a folder.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/skeinstream/skein/interop/internal/cache"
 	"github.com/skeinstream/skein/interop/internal/maven"
-	"github.com/skeinstream/skein/interop/internal/proc"
 	"github.com/skeinstream/skein/interop/internal/root"
+	"github.com/skeinstream/skein/interop/proc"
 )
 
 // javaVersions: the last eager-only client, the last 2.x with the old default

@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/skeinstream/skein/interop/internal/cache"
-	"github.com/skeinstream/skein/interop/internal/proc"
 	"github.com/skeinstream/skein/interop/internal/stream"
+	"github.com/skeinstream/skein/interop/proc"
 )
 
 // kcat is librdkafka's command-line tool, from Debian. It produces text cut by

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/skeinstream/skein/interop/internal/proc"
 	"github.com/skeinstream/skein/interop/internal/root"
+	"github.com/skeinstream/skein/interop/proc"
 )
 
 const (

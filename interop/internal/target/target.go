@@ -4,13 +4,13 @@ package target
 
 import (
 	"errors"
-	"fmt"
 	"os"
+	"strings"
 	"testing"
 
-	"github.com/skeinstream/skein/interop/internal/kafka"
 	"github.com/skeinstream/skein/interop/internal/report"
 	"github.com/skeinstream/skein/interop/internal/skein"
+	"github.com/skeinstream/skein/interop/kafka"
 )
 
 // Env names the environment variable that chooses the broker under test:
@@ -63,18 +63,20 @@ func startKafka(t testing.TB, settings map[string]string) Target {
 	return Target{Name: "kafka", Addr: b.Addr, DataDir: b.DataDir}
 }
 
-// Kafka starts a real Kafka. Where it cannot be had that is reported and the
-// test is skipped.
+// Kafka starts a real Kafka that ends with the test. Where it cannot be had
+// that is reported and the test is skipped.
 func Kafka(t testing.TB, o kafka.Options) *kafka.Broker {
 	t.Helper()
-	b, err := kafka.Start(t, o)
+	o.Dir = t.TempDir()
+	b, err := kafka.Start(t.Context(), o)
 	if errors.Is(err, kafka.ErrUnavailable) {
-		report.MissingPeer(t, fmt.Sprintf("kafka %s", o.Version), err)
+		report.MissingPeer(t, strings.TrimSpace("kafka "+o.Version), err)
 		t.SkipNow()
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = b.Stop() })
 	report.Note(t, report.Run, "kafka "+b.Tools.Version, "broker and tools")
 	return b
 }

@@ -1,5 +1,6 @@
 // Package kafka starts real Apache Kafka brokers, one node each, on free ports
-// of the loopback interface, and runs Kafka's own command-line tools.
+// of the loopback interface, and runs Kafka's own command-line tools, for the
+// interop tests and for the comparisons of bench.
 package kafka
 
 import (
@@ -11,14 +12,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/skeinstream/skein/interop/internal/maven"
-	"github.com/skeinstream/skein/interop/internal/proc"
+	"github.com/skeinstream/skein/interop/proc"
 )
 
 // Releases that the tests use.
@@ -46,14 +47,31 @@ const (
 	stopPatience  = 30 * time.Second
 )
 
-// Options say which broker to start. The zero value is Kafka 4.4 with one
+// Options say which broker to start. With Dir alone it is Kafka 4.4 with one
 // plaintext listener.
 type Options struct {
+	Dir      string            // an existing directory for the broker's configuration and log
+	DataDir  string            // "data" in Dir when empty; an existing one is taken up again
 	Version  string            // V4 when empty
-	HeapMB   int               // 768 when 0
-	Settings map[string]string // broker settings, over the test's own
-	DataDir  string            // t.TempDir() when empty; an existing one is taken up again
+	JVM      []string          // flags of the Java machine; a small one when nil
+	Settings map[string]string // broker settings, over the launcher's own
 	Secure   bool              // adds a SASL_SSL listener: see Broker.Security
+}
+
+// smallJVM starts fast and leaves room for the others on the machine.
+func smallJVM() []string { return []string{"-XX:+UseSerialGC", "-Xmx768m"} }
+
+func (o Options) withDefaults() Options {
+	if o.Version == "" {
+		o.Version = V4
+	}
+	if o.DataDir == "" {
+		o.DataDir = filepath.Join(o.Dir, "data")
+	}
+	if o.JVM == nil {
+		o.JVM = smallJVM()
+	}
+	return o
 }
 
 // Broker is a running Kafka.
@@ -86,64 +104,56 @@ func Install(ctx context.Context, version string) (Tools, error) {
 // ErrUnavailable says that Kafka could not be had on this machine.
 var ErrUnavailable = errors.New("not available on this machine")
 
-// Start starts a broker that ends with the test. The error is
-// ErrUnavailable when Kafka could not be had; any other is a fault.
-func Start(t testing.TB, o Options) (*Broker, error) {
-	t.Helper()
-	if o.Version == "" {
-		o.Version = V4
+// Start starts a broker and waits until it serves. The error is
+// ErrUnavailable when Kafka could not be had; any other is a fault. Whoever
+// starts a broker stops it.
+func Start(ctx context.Context, o Options) (*Broker, error) {
+	b, err := Launch(ctx, o)
+	if err != nil {
+		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
+	return b, b.Await(ctx)
+}
+
+// Launch is Start without the wait: the process has just been started. ctx
+// bounds the preparations.
+func Launch(ctx context.Context, o Options) (*Broker, error) {
+	o = o.withDefaults()
 	tools, err := Install(ctx, o.Version)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	b := &Broker{Tools: tools, DataDir: o.DataDir}
-	if b.DataDir == "" {
-		b.DataDir = filepath.Join(t.TempDir(), "data")
-	}
-	if err := b.start(ctx, t, o); err != nil {
+	settings, err := b.settings(o)
+	if err != nil {
 		return nil, err
 	}
-	t.Cleanup(func() { _ = b.Stop() })
-	return b, nil
-}
-
-func (b *Broker) start(ctx context.Context, t testing.TB, o Options) error {
-	dir := t.TempDir()
-	settings, err := b.settings(dir, o)
-	if err != nil {
-		return err
-	}
-	config := filepath.Join(dir, "server.properties")
+	config := filepath.Join(o.Dir, "server.properties")
 	if err := os.WriteFile(config, []byte(properties(settings)), 0o644); err != nil {
-		return err
+		return nil, err
 	}
 	if err := b.format(ctx, config); err != nil {
-		return err
+		return nil, err
 	}
-	heap := o.HeapMB
-	if heap == 0 {
-		heap = 768
-	}
-	logging := filepath.Join(dir, "log4j2.properties")
+	logging := filepath.Join(o.Dir, "log4j2.properties")
 	if err := os.WriteFile(logging, []byte(brokerLogging), 0o644); err != nil {
-		return err
+		return nil, err
 	}
-	jvm := []string{"-Xmx" + strconv.Itoa(heap) + "m", "-Dlog4j2.configurationFile=" + logging}
-	cmd := b.Tools.java(context.Background(), jvm, "kafka.Kafka", config)
-	b.process, err = proc.Start(cmd, filepath.Join(dir, "kafka.log"))
-	if err != nil {
-		return err
-	}
-	ready, cancel := context.WithTimeout(ctx, startPatience)
+	jvm := append([]string{"-Dlog4j2.configurationFile=" + logging}, o.JVM...)
+	b.process, err = proc.Start(b.Tools.java(context.Background(), jvm, "kafka.Kafka", config), filepath.Join(o.Dir, "kafka.log"))
+	return b, err
+}
+
+// Await waits until the broker says that it has started; one that does not is
+// killed.
+func (b *Broker) Await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
-	if _, err := b.process.Await(ready, "Kafka Server started"); err != nil {
+	_, err := b.process.Await(ctx, "Kafka Server started")
+	if err != nil {
 		b.process.Kill()
-		return err
 	}
-	return nil
+	return err
 }
 
 // format prepares an empty data directory; one in use is left as it is.
@@ -155,7 +165,7 @@ func (b *Broker) format(ctx context.Context, config string) error {
 	return err
 }
 
-func (b *Broker) settings(dir string, o Options) (map[string]string, error) {
+func (b *Broker) settings(o Options) (map[string]string, error) {
 	client, err := proc.FreePort()
 	if err != nil {
 		return nil, err
@@ -187,7 +197,7 @@ func (b *Broker) settings(dir string, o Options) (map[string]string, error) {
 		s["share.coordinator.state.topic.min.isr"] = "1"
 	}
 	if o.Secure {
-		if err := b.secure(dir, s); err != nil {
+		if err := b.secure(o.Dir, s); err != nil {
 			return nil, err
 		}
 	}
@@ -249,11 +259,11 @@ func (k Tools) RunWithInput(ctx context.Context, input, class string, args ...st
 }
 
 func (k Tools) command(ctx context.Context, class string, args ...string) *exec.Cmd {
-	return k.java(ctx, []string{"-Dlog4j2.level=ERROR", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"}, class, args...)
+	quiet := []string{"-Dlog4j2.level=ERROR", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"}
+	return k.java(ctx, append(smallJVM(), quiet...), class, args...)
 }
 
 func (k Tools) java(ctx context.Context, jvm []string, class string, args ...string) *exec.Cmd {
-	all := append([]string{"-XX:+UseSerialGC"}, jvm...)
-	all = append(all, "-cp", k.classPath, class)
+	all := append(slices.Clone(jvm), "-cp", k.classPath, class)
 	return exec.CommandContext(ctx, "java", append(all, args...)...)
 }

@@ -69,7 +69,8 @@ func TestKafkaSecureListenerTakesEachMechanism(t *testing.T) {
 
 func start(t *testing.T, o Options) *Broker {
 	t.Helper()
-	b, err := Start(t, o)
+	o.Dir = t.TempDir()
+	b, err := Start(t.Context(), o)
 	if errors.Is(err, ErrUnavailable) {
 		report.MissingPeer(t, "kafka "+o.Version, err)
 		t.SkipNow()
@@ -77,6 +78,7 @@ func start(t *testing.T, o Options) *Broker {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = b.Stop() })
 	report.Note(t, report.Run, "kafka "+b.Tools.Version, "broker and tools")
 	return b
 }

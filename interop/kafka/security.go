@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/skeinstream/skein/interop/internal/proc"
+	"github.com/skeinstream/skein/interop/proc"
 )
 
 // Security describes a broker's SASL_SSL listener: its own certificate
