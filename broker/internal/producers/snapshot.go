@@ -28,13 +28,13 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // earlier one for a gap. The earlier batches therefore follow behind Kafka's
 // part, inside the checksum, where Kafka does not look.
 func (t *Table) Snapshot() []byte {
-	entries := t.All()
-	b := make([]byte, snapshotHead, snapshotHead+len(entries)*snapshotEntry)
+	entries := t.sorted()
+	b := make([]byte, snapshotHead, snapshotHead+windowHead+len(entries)*(snapshotEntry+9+Window*windowBatch))
 	be := binary.BigEndian
 	be.PutUint16(b, snapshotVersion)
 	be.PutUint32(b[entriesAt:], uint32(len(entries)))
-	for i := range entries {
-		b = entries[i].append(b)
+	for _, e := range entries {
+		b = e.append(b)
 	}
 	b = appendWindows(b, entries)
 	be.PutUint32(b[crcAt:], crc32.Checksum(b[entriesAt:], castagnoli))
@@ -59,14 +59,13 @@ func (e *Entry) append(b []byte) []byte {
 
 // appendWindows appends the batches before the last of the producers that have
 // them, and nothing when none has.
-func appendWindows(b []byte, entries []Entry) []byte {
+func appendWindows(b []byte, entries []*Entry) []byte {
 	be := binary.BigEndian
 	at := len(b)
 	b = be.AppendUint32(b, windowMagic)
 	b = be.AppendUint32(b, 0)
 	windows := uint32(0)
-	for i := range entries {
-		e := &entries[i]
+	for _, e := range entries {
 		if e.count == 0 {
 			continue
 		}

@@ -31,10 +31,14 @@ func (t *Table) Lookup(producerID int64) Entry {
 // All returns a copy of every entry, by producer id.
 func (t *Table) All() []Entry {
 	all := make([]Entry, 0, len(t.entries))
-	for _, id := range slices.Sorted(maps.Keys(t.entries)) {
-		all = append(all, *t.entries[id])
+	for _, e := range t.sorted() {
+		all = append(all, *e)
 	}
 	return all
+}
+
+func (t *Table) sorted() []*Entry {
+	return slices.SortedFunc(maps.Values(t.entries), func(a, b *Entry) int { return cmp.Compare(a.ProducerID, b.ProducerID) })
 }
 
 // Apply takes in a data batch that stands in the log. What stands there was
