@@ -1,8 +1,6 @@
 package partition
 
 import (
-	"math"
-
 	"github.com/skeinstream/skein/broker/internal/record"
 	"github.com/skeinstream/skein/broker/internal/storage"
 	"github.com/skeinstream/skein/internal/settings"
@@ -13,7 +11,7 @@ func rulesOf(t *settings.Topic) record.Rules {
 	return record.Rules{
 		MaxBytes:      t.MaxMessageBytes,
 		SegmentBytes:  t.SegmentBytes,
-		InflatedMax:   inflatedMax(t),
+		RecordMax:     t.MaxDecompressedBytes,
 		Compacted:     t.Compact,
 		BeforeMaxMs:   t.TimestampBeforeMaxMs,
 		AfterMaxMs:    t.TimestampAfterMaxMs,
@@ -21,16 +19,6 @@ func rulesOf(t *settings.Topic) record.Rules {
 		Target:        targetOf(t),
 		HeaderOnly:    !t.ValidateFull,
 	}
-}
-
-// inflatedUnset is max.decompressed.message.bytes where nobody has set it: package record has a limit of its own then.
-const inflatedUnset = math.MaxInt32 - 8
-
-func inflatedMax(t *settings.Topic) int64 {
-	if t.MaxDecompressedBytes >= inflatedUnset {
-		return 0
-	}
-	return int64(t.MaxDecompressedBytes)
 }
 
 func targetOf(t *settings.Topic) record.Target {

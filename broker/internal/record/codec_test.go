@@ -218,6 +218,26 @@ func TestBatchesThatInflateWithoutEndAreTooLarge(t *testing.T) {
 	}
 }
 
+func TestCompressedRecordsMayBeLimited(t *testing.T) {
+	limited := anyTime(Rules{RecordMax: 1000})
+	of := func(size int) []byte { return entry(0, 0, nil, make([]byte, size)) }
+	long, most := of(2000), of(993) // of 1000 bytes after its length
+	for _, codec := range []Codec{Gzip, Snappy, LZ4, Zstd} {
+		check(t, []verdict{
+			{name: codec.String() + ", at the limit", batch: hand(1, most).as(codec).bytes(), rules: limited},
+			{name: codec.String() + ", above it", batch: hand(1, of(994)).as(codec).bytes(), rules: limited, kafka: invalidRecord, says: "max.decompressed"},
+			{name: codec.String() + ", far above it", batch: hand(1, of(200_000)).as(codec).bytes(), rules: limited, kafka: invalidRecord},
+		})
+	}
+	recoded := limited
+	recoded.Target = Target{Recode: true, Codec: Gzip}
+	check(t, []verdict{
+		{name: "uncompressed", batch: hand(1, long).bytes(), rules: limited},
+		{name: "uncompressed, re-encoded", batch: hand(1, long).bytes(), rules: recoded},
+		{name: "re-encoded", batch: hand(1, long).as(LZ4).bytes(), rules: recoded, kafka: invalidRecord},
+	})
+}
+
 func TestALargeRecordIsSkippedNotHeld(t *testing.T) {
 	value := make([]byte, 20<<20)
 	random := rand.New(rand.NewPCG(5, 6))

@@ -10,6 +10,7 @@ import (
 var (
 	errRecordLength   = errors.New("record length is not that of its fields")
 	errRecordCut      = errors.New("record is longer than the batch")
+	errRecordSize     = errors.New("record is longer than max.decompressed.message.bytes")
 	errRecordsMissing = errors.New("batch has fewer records than its count")
 	errRecordsTooMany = errors.New("bytes follow the last record")
 	errVarint         = errors.New("number is cut off or too large for its field")

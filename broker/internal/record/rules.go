@@ -4,6 +4,7 @@ package record
 type Rules struct {
 	MaxBytes     int   // max.message.bytes, of the batch as sent and as stored; 0 is no limit
 	SegmentBytes int   // segment.bytes: a batch must fit a segment; 0 is no limit
+	RecordMax    int   // max.decompressed.message.bytes, of each record of a compressed batch; 0 is no limit
 	InflatedMax  int64 // what a batch may inflate to; 0 is the larger of 128 MiB and 128 MaxBytes
 	Compacted    bool  // cleanup.policy has compact: every record needs a key
 	Now          int64 // the broker's clock

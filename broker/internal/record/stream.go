@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"io"
+	"math"
 )
 
 // chunkSize is how much of a compressed batch is held inflated at a time.
@@ -21,17 +22,18 @@ type stream struct {
 	rd   io.Reader
 	room []byte // what buf is cut from when rd is set
 	left int64  // how much may still be inflated
+	most int    // the longest record that is let pass
 }
 
 // whole makes s a stream of the bytes b.
-func (s *stream) whole(b []byte) { *s = stream{buf: b, room: s.room} }
+func (s *stream) whole(b []byte) { *s = stream{buf: b, room: s.room, most: math.MaxInt32} }
 
 // inflating makes s a stream of what rd inflates, limit bytes at most.
 func (s *stream) inflating(rd io.Reader, limit int64) {
 	if s.room == nil {
 		s.room = make([]byte, chunkSize)
 	}
-	*s = stream{buf: s.room[:0], rd: rd, room: s.room, left: limit}
+	*s = stream{buf: s.room[:0], rd: rd, room: s.room, left: limit, most: math.MaxInt32}
 }
 
 // fill makes at least n ≤ chunkSize bytes available. It returns io.EOF when the
@@ -87,6 +89,9 @@ func (s *stream) length() (int, error) {
 	s.at = i
 	if n <= 0 {
 		return 0, errRecordLength
+	}
+	if int(n) > s.most {
+		return 0, errRecordSize
 	}
 	return int(n), nil
 }

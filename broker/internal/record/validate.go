@@ -151,6 +151,9 @@ func (v *Validator) records(b Batch, h Header) *Refusal {
 	if err != nil {
 		return refuseBytes(h.Codec(), err)
 	}
+	if v.rules.RecordMax > 0 && h.Codec() != None {
+		s.most = v.rules.RecordMax
+	}
 	v.tally = newTally(h, &v.rules)
 	if v.rules.recodes(h) {
 		err = v.collect(s, h)

@@ -152,7 +152,7 @@ var ErrInterrupted = errors.New("a segment has gone meanwhile")
 // cleaning is one Clean under way.
 type cleaning struct {
 	*Cleaner
-	ctx    context.Context //nolint:containedctx // lives as long as the call
+	ctx    context.Context // of the call, as the cleaning is
 	log    *Log
 	now    int64
 	next   int64 // offset behind the last batch read
