@@ -12,6 +12,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strconv"
 	"time"
@@ -70,9 +71,11 @@ func New(deps Deps) *Handler {
 	return h
 }
 
-// Shutdown waits until the catalog changes that were asked for have been made and answered, or ctx ends. No request may
+// Shutdown waits until everything that was asked for has been done and answered, or ctx ends. No request may
 // arrive any more.
-func (h *Handler) Shutdown(ctx context.Context) error { return h.control.wait(ctx) }
+func (h *Handler) Shutdown(ctx context.Context) error {
+	return errors.Join(h.control.wait(ctx), h.data.wait(ctx))
+}
 
 // controlEntries lists the requests about the cluster: what exists and how it is set.
 func controlEntries() []entry {

@@ -72,13 +72,16 @@ func (s *Session) Len() int { return len(s.index) }
 // Incremental reports whether answers leave out what has not changed.
 func (s *Session) Incremental() bool { return s.id != 0 }
 
-// All walks the partitions in order. The pointers are good until the next Put.
+// All walks the partitions in order, each once, also when Report moves them meanwhile. The pointers are good until the next
+// Put.
 func (s *Session) All() iter.Seq[*Partition] {
 	return func(yield func(*Partition) bool) {
+		last := s.tail
 		for i := s.head; i != none; {
 			p := &s.slots[i]
+			at := i
 			i = p.next
-			if !yield(p) {
+			if !yield(p) || at == last {
 				return
 			}
 		}

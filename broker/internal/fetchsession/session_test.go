@@ -147,6 +147,21 @@ func TestOwes(t *testing.T) {
 	}
 }
 
+func TestWalkSeesEachPartitionOnceThoughReportMovesThem(t *testing.T) {
+	s := cached(1, 2, 3)
+	var seen []int32
+	for p := range s.All() {
+		seen = append(seen, p.Index)
+		s.Report(p, Result{Records: p.Index != 2})
+	}
+	if !slices.Equal(seen, []int32{1, 2, 3}) {
+		t.Errorf("saw %v", seen)
+	}
+	if got := order(s); !slices.Equal(got, []int32{2, 1, 3}) {
+		t.Errorf("order %v", got)
+	}
+}
+
 func TestSessionlessKeepsItsOrder(t *testing.T) {
 	s := sessionOf(3, 1, 2)
 	for p := range s.All() {

@@ -102,6 +102,12 @@ func (p *Partition) bound(committed bool) int64 {
 // refusal is the code that every access is refused with, 0 while the partition works.
 func (p *Partition) refusal() int16 { return state(p.current.Load()).code() }
 
+// Usable is the code that every access is refused with, 0 while the partition works.
+func (p *Partition) Usable() int16 { return p.refusal() }
+
+// Dir is the directory of the partition's log.
+func (p *Partition) Dir() string { return p.dir }
+
 // Deleted reports whether the partition is gone, so that whoever kept it should look for another of the name.
 func (p *Partition) Deleted() bool { return state(p.current.Load()) == deleted }
 

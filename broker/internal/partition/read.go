@@ -16,6 +16,7 @@ type ReadOptions struct {
 	Committed        bool  // read_committed
 	LeaderEpoch      int32 // that the reader knows, negative: none
 	LastFetchedEpoch int32 // of the reader's last record, negative: none
+	Follower         bool  // the reader says that it is a replica; this one is the only one
 }
 
 // ReadResult is what a reader gets. With a Code all offsets are -1.
@@ -43,6 +44,9 @@ func (p *Partition) Read(o ReadOptions) ReadResult {
 		if code := p.CheckEpoch(o.LeaderEpoch); code != 0 {
 			return unreadable(code)
 		}
+	}
+	if o.Follower {
+		return unreadable(kerr.NotLeaderForPartition.Code)
 	}
 	r := ReadResult{HighWatermark: p.HighWatermark(), LastStable: p.LastStableOffset(), Start: p.log.StartOffset()}
 	if o.LastFetchedEpoch >= 0 {

@@ -1,0 +1,23 @@
+package api
+
+import (
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/skeinstream/skein/broker/internal/partition"
+)
+
+// partition finds a partition by name and number, or says why not.
+func (h *Handler) partition(topic string, index int32) (*partition.Partition, int16) {
+	t := h.Table.Topic(topic)
+	if t == nil {
+		return nil, kerr.UnknownTopicOrPartition.Code
+	}
+	p := t.Partition(index)
+	if p == nil {
+		return nil, kerr.UnknownTopicOrPartition.Code
+	}
+	return p, 0
+}
+
+// leaderEpoch is the epoch of every partition's leader, which is this broker.
+func (h *Handler) leaderEpoch() int32 { return h.Catalog.StartCount() }
