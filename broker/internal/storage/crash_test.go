@@ -122,7 +122,6 @@ func (w *world) recover(disk *vfs.Memory, seed uint64, more int) {
 // crashing runs steps and recovers from a crash before every change of the disk.
 func crashing(t *testing.T, seed uint64, steps int, cfg Config) {
 	memory, _ := memory(t)
-	must(t, memory.SyncDir("."))
 	w := newWorld(t, seed, memory, cfg)
 	w.open()
 	w.faults.BeforeMutation(func(n int, op vfs.Op, name string) {

@@ -20,13 +20,12 @@ func small() Config {
 
 const dir = "data/topic-0"
 
-// disk is a file system in memory with a log's directory in its cache's reach.
+// memory is a file system with a directory for logs.
 func memory(t testing.TB) (*vfs.Memory, *Files) {
 	t.Helper()
 	fs := vfs.NewMemory()
-	if err := fs.MkdirAll("data"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, fs.MkdirAll("data"))
+	must(t, fs.SyncDir("."))
 	return fs, NewFiles(fs, 4)
 }
 

@@ -42,6 +42,9 @@ func (l *Log) DeleteOldSegments(now, highWatermark int64) (int, error) {
 	if l.closed.Load() {
 		return 0, ErrClosed
 	}
+	if err := l.mend(); err != nil {
+		return 0, l.wrap("mending indexes of log", err)
+	}
 	old, err := l.expired(now, highWatermark)
 	if err != nil || len(old) == 0 {
 		return 0, l.wrap("deleting old segments of log", err)
@@ -62,6 +65,19 @@ func (l *Log) DeleteOldSegments(now, highWatermark int64) (int, error) {
 		err = errors.Join(err, l.discard(s.base, now+l.cfg.Load().FileDeleteDelayMs, true))
 	}
 	return len(old), l.wrap("deleting old segments of log", err)
+}
+
+// mend makes the indexes anew that readers have caught lying.
+func (l *Log) mend() error {
+	list := *l.segments.Load()
+	for _, s := range list[:len(list)-1] {
+		if s.wrong.Load() {
+			if err := s.rebuild(l.cfg.Load().IndexInterval); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // expired is the segments, oldest first, that are to be deleted.
