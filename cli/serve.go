@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"log/slog"
 	"slices"
 	"strings"
@@ -159,9 +158,4 @@ func (p servePlan) logger(env Env) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(env.Stderr, options))
 	}
 	return slog.New(slog.NewTextHandler(env.Stderr, options))
-}
-
-// serve runs the broker until ctx ends.
-func (a *app) serve(ctx context.Context, plan servePlan) error {
-	return problem.New("", "this build has no broker yet")
 }

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestTheFailedLineIsNamedAndTheRestCounted(t *testing.T) {
+	c := startCluster(t)
+	c.do("topic", "create", "t")
+	file := filepath.Join(t.TempDir(), "lines")
+	if err := os.WriteFile(file, []byte("ok\nfine\n"+strings.Repeat("x", 2000)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.want(c.fail(1, "first\n", "produce", "t", "-", file, "--max-message-bytes", "1000"),
+		file+", line 3", "MESSAGE_TOO_LARGE", "max.message.bytes", "3 records acknowledged in all")
+	c.want(c.fail(1, "k:v\nv\n", "produce", "t", "-K", ":"), "line 2: there is no key separator", "1 record acknowledged")
+	c.want(c.fail(1, `{"value":"a","partition":4}`, "produce", "t", "-i", "json"), "no partition 4", "--repartition")
+	c.want(c.feed(`{"value":"a","partition":4}`, "produce", "t", "-i", "json", "--repartition"), "1 record")
+	c.want(c.fail(1, "x\n", "produce", "nowhere"), `no topic "nowhere"`, "skein topic create nowhere")
+	c.want(c.feed("x\n", "produce", "made", "--auto-create"), "1 record")
+	if got := c.do("consume", "t", "-e"); got != "first\nok\nfine\nv\na\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestASummaryIsMadeForPrograms(t *testing.T) {
+	c := startCluster(t)
+	c.do("topic", "create", "t")
+	var done produceSummary
+	decode(t, c.feed("a\nb\n", "produce", "t", "--json"), &done)
+	if done.Records != 2 || done.Bytes != 2 || done.Topic != "t" || done.Failed != nil {
+		t.Errorf("got %+v", done)
+	}
+	s := c.shell("k:v\nv\n")
+	s.run(t.Context(), "produce", "t", "-K", ":", "--json")
+	decode(t, s.stdout.String(), &done)
+	if done.Records != 1 || done.Failed == nil || done.Failed.Line != 2 {
+		t.Errorf("got %+v", done)
+	}
+	if err := json.Unmarshal([]byte(s.stderr.String()), &struct{}{}); err != nil {
+		t.Errorf("%v: %s", err, s.stderr.String())
+	}
+}
+
+// tap is an output that tells when a text has come.
+type tap struct {
+	output
+	text string
+	seen chan struct{}
+}
+
+func newTap(text string) *tap { return &tap{text: text, seen: make(chan struct{})} }
+
+func (t *tap) Write(p []byte) (int, error) {
+	n, err := t.output.Write(p)
+	if t.text != "" && strings.Contains(t.output.String(), t.text) {
+		t.text = ""
+		close(t.seen)
+	}
+	return n, err
+}
+
+// background runs a command line until stop, and returns its exit code.
+func (c cluster) background(stdin io.Reader, out io.Writer, args ...string) (stop func() int) {
+	ctx, cancel := context.WithCancel(c.t.Context())
+	code := make(chan int)
+	go func() {
+		code <- Run(ctx, Env{
+			Stdin: stdin, Stdout: out, Stderr: io.Discard, Now: time.Now, Environ: os.Environ,
+			Getenv: func(name string) string { return c.shell("").env[name] },
+		}, args)
+	}()
+	return func() int { cancel(); return <-code }
+}
+
+func TestConsumeFollowsUntilInterrupted(t *testing.T) {
+	c := startCluster(t)
+	c.do("topic", "create", "t")
+	c.feed("old\n", "produce", "t")
+	out := newTap("old\n")
+	stop := c.background(nil, out, "consume", "t")
+	<-out.seen
+	more := newTap("new\n")
+	stopToo := c.background(nil, more, "consume", "t")
+	c.feed("new\n", "produce", "t")
+	<-more.seen
+	if code := stopToo(); code != 130 {
+		t.Errorf("exit %d", code)
+	}
+	if code := stop(); code != 130 {
+		t.Errorf("exit %d", code)
+	}
+}
+
+func TestAnInterruptedProduceKeepsWhatItRead(t *testing.T) {
+	c := startCluster(t)
+	c.do("topic", "create", "t")
+	in, feed := io.Pipe()
+	stop := c.background(in, io.Discard, "produce", "t")
+	out := newTap("typed\n")
+	stopConsume := c.background(nil, out, "consume", "t")
+	fmt.Fprintln(feed, "typed")
+	<-out.seen
+	if code := stop(); code != 130 {
+		t.Errorf("exit %d", code)
+	}
+	feed.Close() // lets the reading goroutine end, as the end of the process would
+	stopConsume()
+	if got := c.do("consume", "t", "-e"); got != "typed\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestProgressIsShownWhenAskedFor(t *testing.T) {
+	p := &progress{w: newTap("records acknowledged"), now: time.Now, started: time.Now(), verb: "acknowledged", quit: make(chan struct{})}
+	p.add(2, 10)
+	p.stop.Go(p.run)
+	<-p.w.(*tap).seen
+	p.end()
+	if got := p.w.(*tap).String(); !strings.HasSuffix(got, "\r\x1b[K") {
+		t.Errorf("the line was left behind: %q", got)
+	}
+}
