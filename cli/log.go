@@ -11,6 +11,6 @@ func newLog(a *app) *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE:  a.helpOrUnknown,
 	}
-	cmd.AddCommand(newLogDump(a))
+	cmd.AddCommand(newLogDump(a), newLogRepair(a))
 	return cmd
 }
