@@ -80,6 +80,7 @@ type Broker struct {
 	DataDir  string // log.dirs: holds one directory a partition
 	Security *Security
 	Tools    Tools
+	Began    time.Time // just before the process was started
 
 	process *proc.Process
 }
@@ -140,6 +141,7 @@ func Launch(ctx context.Context, o Options) (*Broker, error) {
 		return nil, err
 	}
 	jvm := append([]string{"-Dlog4j2.configurationFile=" + logging}, o.JVM...)
+	b.Began = time.Now()
 	b.process, err = proc.Start(b.Tools.java(context.Background(), jvm, "kafka.Kafka", config), filepath.Join(o.Dir, "kafka.log"))
 	return b, err
 }
@@ -212,6 +214,9 @@ func (b *Broker) Stop() error { return b.process.Stop(stopPatience) }
 
 // Pid is the broker's process id.
 func (b *Broker) Pid() int { return b.process.Pid() }
+
+// Tail is the end of what the broker has printed.
+func (b *Broker) Tail() string { return b.process.Tail() }
 
 func properties(m map[string]string) string {
 	keys := make([]string, 0, len(m))

@@ -1,0 +1,161 @@
+package differential
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// pair is the two brokers that are compared.
+type pair struct {
+	kafka, target *side
+	allowed       []allowance
+}
+
+func newPair(kafkaAddr, targetAddr string, allowed []allowance) (*pair, error) {
+	kafka, err := newSide("kafka", kafkaAddr)
+	if err != nil {
+		return nil, err
+	}
+	target, err := newSide("target", targetAddr)
+	if err != nil {
+		return nil, err
+	}
+	return &pair{kafka: kafka, target: target, allowed: allowed}, nil
+}
+
+func (p *pair) close() {
+	p.kafka.conn.close()
+	p.target.conn.close()
+}
+
+// ranges are the versions that both sides answer.
+func (p *pair) ranges() map[int16]versions {
+	both := make(map[int16]versions)
+	for key, k := range p.kafka.ranges {
+		if t, ok := p.target.ranges[key]; ok {
+			both[key] = versions{max(k.min, t.min), min(k.max, t.max)}
+		}
+	}
+	return both
+}
+
+// finding is a step whose answers differ.
+type finding struct {
+	prefix      string
+	steps       []step // up to and with the one that differs
+	differences []difference
+}
+
+// script shows a finding as the steps that lead to it.
+func (f finding) script() string {
+	var b strings.Builder
+	for i, s := range f.steps {
+		fmt.Fprintf(&b, "  %2d  %s\n", i+1, strings.ReplaceAll(s.text, f.prefix, ""))
+	}
+	for _, d := range f.differences[:min(8, len(f.differences))] {
+		fmt.Fprintf(&b, "    %s\n", d)
+	}
+	if more := len(f.differences) - 8; more > 0 {
+		fmt.Fprintf(&b, "    and %d more lines\n", more)
+	}
+	return b.String()
+}
+
+// last is the step that differs.
+func (f finding) last() step { return f.steps[len(f.steps)-1] }
+
+// signature tells findings apart: the request and the paths that differ.
+func (f finding) signature() string {
+	request, _, _ := strings.Cut(f.last().text, " ")
+	var parts []string
+	for _, d := range f.differences {
+		parts = append(parts, fmt.Sprintf("%s: %s / %s", withoutNames(d.path), d.kafka, d.target))
+	}
+	return request + " " + strings.Join(parts, "; ")
+}
+
+// withoutNames takes the element names out of a path.
+func withoutNames(path string) string {
+	var b strings.Builder
+	depth := 0
+	for _, r := range path {
+		switch {
+		case r == '[':
+			depth++
+		case r == ']':
+			depth--
+		case depth == 0:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// runCase does the steps on both sides until one differs. It returns nil when
+// none does.
+func (p *pair) runCase(prefix string, steps []step) (*finding, error) {
+	p.kafka.forget(prefix)
+	p.target.forget(prefix)
+	for i, s := range steps {
+		k, t := p.both(s)
+		if err := errors.Join(k.err, t.err); err != nil {
+			return nil, fmt.Errorf("step %d, %s: %w\n%s", i+1, s.text, err, finding{prefix: prefix, steps: steps[:i+1]}.script())
+		}
+		differences := p.notAllowed(s, compare(k.lines, t.lines))
+		if len(differences) > 0 {
+			return &finding{prefix: prefix, steps: append([]step(nil), steps[:i+1]...), differences: differences}, nil
+		}
+	}
+	return nil, nil
+}
+
+// both does one step on both sides at once.
+func (p *pair) both(s step) (kafka, target outcome) {
+	done := make(chan outcome, 1)
+	go func() { done <- s.run(p.kafka) }()
+	target = s.run(p.target)
+	return <-done, target
+}
+
+func (p *pair) notAllowed(s step, all []difference) []difference {
+	var kept []difference
+	for _, d := range all {
+		if !p.isAllowed(s, d) {
+			kept = append(kept, d)
+		}
+	}
+	return kept
+}
+
+func (p *pair) isAllowed(s step, d difference) bool {
+	for _, a := range p.allowed {
+		if a.matches(s, d) {
+			return true
+		}
+	}
+	return false
+}
+
+// minimise leaves out steps as long as the same difference remains. remake
+// gives the steps anew, with topic names that were not used before, for the
+// names of a case can be used only once.
+func (p *pair) minimise(f *finding, remake func(keep []bool) (string, []step), total int, patience time.Duration) *finding {
+	deadline := time.Now().Add(patience)
+	keep := make([]bool, total)
+	for i := range keep {
+		keep[i] = i < len(f.steps)
+	}
+	best := f
+	for i := len(f.steps) - 2; i >= 0 && time.Now().Before(deadline); i-- {
+		keep[i] = false
+		smaller, err := p.runCase(remake(keep))
+		if err != nil || smaller == nil || smaller.signature() != f.signature() {
+			keep[i] = true
+			continue
+		}
+		best = smaller
+	}
+	return best
+}

@@ -1,0 +1,99 @@
+package differential
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/skeinstream/skein/interop/internal/report"
+	"github.com/skeinstream/skein/interop/internal/target"
+	"github.com/skeinstream/skein/interop/kafka"
+)
+
+var (
+	seedFlag    = flag.Uint64("seed", 0, "replay the case with this seed only")
+	forFlag     = flag.Duration("for", 40*time.Second, "how long to go on drawing cases")
+	stepsFlag   = flag.Int("steps", 25, "steps a case")
+	findingsMax = flag.Int("findings", 12, "end after so many different findings")
+)
+
+func TestMain(m *testing.M) { report.Main(m) }
+
+// quiet keeps both brokers from deleting or compacting by their own clocks.
+func quiet() map[string]string {
+	return map[string]string{"log.retention.check.interval.ms": "3600000", "log.cleaner.backoff.ms": "3600000"}
+}
+
+func startPair(t *testing.T) *pair {
+	t.Helper()
+	settings := quiet()
+	settings["log.initial.task.delay.ms"] = "3600000"
+	k := target.Kafka(t, kafka.Options{Settings: settings})
+	broker := target.Start(t, quiet())
+	var allowed []allowance
+	if broker.IsSkein() {
+		allowed = wanted()
+	}
+	p, err := newPair(k.Addr, broker.Addr, allowed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.close)
+	return p
+}
+
+// TestSameAnswersToRandomRequests draws cases until its time is up. A failing
+// case prints its seed; -seed=N replays it.
+func TestSameAnswersToRandomRequests(t *testing.T) {
+	p := startPair(t)
+	seed := uint64(time.Now().UnixNano()) >> 10
+	t.Logf("first seed %d", seed)
+	end := time.Now().Add(*forFlag)
+	found := make(map[string]bool)
+	cases, steps := 0, 0
+	for time.Now().Before(end) && len(found) < *findingsMax {
+		if *seedFlag != 0 {
+			seed, end = *seedFlag, time.Now()
+		}
+		n, f, err := p.drawCase(seed)
+		cases, steps = cases+1, steps+n
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if f != nil && !found[f.signature()] {
+			found[f.signature()] = true
+			t.Errorf("seed %d: the answers differ\n%s", seed, f.script())
+		}
+		seed++
+	}
+	report.Note(t, report.Shown, "differential", "%d steps in %d random cases answered as Kafka %s answers", steps, cases, kafka.V4)
+}
+
+// drawCase runs the case of one seed, and makes it small when it differs.
+func (p *pair) drawCase(seed uint64) (int, *finding, error) {
+	now := time.Now().UnixMilli()
+	total, run := 0, 0
+	remake := func(keep []bool) (string, []step) {
+		run++
+		prefix := fmt.Sprintf("d%x-%x-%d-", os.Getpid(), seed, run)
+		all := newWorld(seed, prefix, p.ranges(), now).steps(*stepsFlag)
+		total = len(all)
+		if keep == nil {
+			return prefix, all
+		}
+		var kept []step
+		for i, s := range all {
+			if keep[i] {
+				kept = append(kept, s)
+			}
+		}
+		return prefix, kept
+	}
+	f, err := p.runCase(remake(nil))
+	if err != nil || f == nil {
+		return total, nil, err
+	}
+	return total, p.minimise(f, remake, total, 10*time.Second), nil
+}

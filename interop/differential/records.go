@@ -1,0 +1,70 @@
+package differential
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+const (
+	batchOverhead = 12 // base offset and length, which the length does not count
+	batchHeader   = 61
+	crcFrom       = 21 // the checksum covers everything from the attributes on
+	crcAt         = 17
+	codecMask     = 7
+)
+
+// renderRecords tells what a fetch brought, batch by batch. A cut-off last
+// batch is legal and says nothing, so it is left out. Bytes that hold a
+// broker's own producer id, time or compression are compared by meaning.
+func (s *side) renderRecords(topic string, b []byte) string {
+	if b == nil {
+		return "null"
+	}
+	var batches []string
+	for len(b) >= batchHeader {
+		size := batchOverhead + int(binary.BigEndian.Uint32(b[8:]))
+		if size > len(b) {
+			break
+		}
+		batches = append(batches, s.renderBatch(topic, b[:size]))
+		b = b[size:]
+	}
+	return fmt.Sprintf("%d batches %s", len(batches), strings.Join(batches, " "))
+}
+
+func (s *side) renderBatch(topic string, b []byte) string {
+	var batch kmsg.RecordBatch
+	if err := batch.ReadFrom(b); err != nil {
+		return fmt.Sprintf("{unreadable: %v}", err)
+	}
+	checksum := "bad"
+	if crc32.Checksum(b[crcFrom:], castagnoli()) == binary.BigEndian.Uint32(b[crcAt:]) {
+		checksum = "ok"
+	}
+	return fmt.Sprintf("{base %d epoch %s magic %d crc %s attributes %d last %d times %d..%s %s epoch %d seq %d count %d records %s}",
+		batch.FirstOffset, s.epochName(topic, batch.PartitionLeaderEpoch), batch.Magic, checksum, batch.Attributes,
+		batch.LastOffsetDelta, batch.FirstTimestamp, s.timeName(batch.MaxTimestamp), s.producerName(batch.ProducerID),
+		batch.ProducerEpoch, batch.FirstSequence, batch.NumRecords, content(batch))
+}
+
+// content is a hash of the records once decompressed.
+func content(batch kmsg.RecordBatch) string {
+	records := batch.Records
+	if codec := kgo.CompressionCodecType(batch.Attributes & codecMask); codec != 0 {
+		plain, err := kgo.DefaultDecompressor().Decompress(records, codec)
+		if err != nil {
+			return "not decompressible"
+		}
+		records = plain
+	}
+	sum := sha256.Sum256(records)
+	return fmt.Sprintf("%x", sum[:4])
+}
+
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
