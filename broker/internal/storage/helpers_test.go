@@ -63,6 +63,7 @@ func batch(l *Log, times ...int64) record.Batch {
 
 func batchAt(base int64, times ...int64) record.Batch {
 	b := record.NewBuilder(base)
+	b.LeaderEpoch = 0
 	for i, time := range times {
 		b.Append(time, nil, fmt.Appendf(nil, "value of offset %d", base+int64(i)))
 	}
