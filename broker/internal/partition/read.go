@@ -8,6 +8,8 @@ import (
 	"github.com/skeinstream/skein/broker/internal/storage"
 )
 
+var errMaxBytes = errors.New("the most bytes to read are negative")
+
 // ReadOptions says what a reader wants.
 type ReadOptions struct {
 	Offset           int64
@@ -86,6 +88,9 @@ func (p *Partition) read(o ReadOptions, r *ReadResult) error {
 	if o.Offset >= bound {
 		return nil
 	}
+	if o.MaxBytes < 0 {
+		return errMaxBytes
+	}
 	s, err := p.log.Read(o.Offset, bound, o.MaxBytes, o.MinOne)
 	if err != nil {
 		return err
@@ -105,6 +110,8 @@ func (p *Partition) readFailed(err error) int16 {
 	switch {
 	case errors.Is(err, storage.ErrOffsetOutOfRange):
 		return kerr.OffsetOutOfRange.Code
+	case errors.Is(err, errMaxBytes):
+		return kerr.UnknownServerError.Code // as Kafka answers
 	case errors.Is(err, storage.ErrClosed):
 		return kerr.UnknownTopicOrPartition.Code
 	}
