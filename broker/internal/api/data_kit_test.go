@@ -25,6 +25,12 @@ func inBroker(t *testing.T, static map[string]string, test func(b *testBroker)) 
 	synctest.Test(t, func(t *testing.T) { test(startData(t, vfs.NewMemory(), static)) })
 }
 
+// inBrokerOver is inBroker over a file system of the test's own.
+func inBrokerOver(t *testing.T, fs vfs.FS, test func(b *testBroker)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(startData(t, fs, nil)) })
+}
+
 func startData(t testing.TB, fs vfs.FS, static map[string]string) *testBroker {
 	t.Helper()
 	var table *partition.Table
