@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"context"
 	"slices"
 	"syscall"
 	"testing"
@@ -250,7 +251,7 @@ func TestFailedSyncEndsRun(t *testing.T) {
 		if p.HighWatermark() != 0 {
 			t.Errorf("high watermark %d", p.HighWatermark())
 		}
-		_ = w.Shutdown(t.Context())
+		_ = w.Shutdown(context.Background())
 		if _, err := faults.Stat(dataDir + "/" + cleanFile); err == nil {
 			t.Error("the end is marked as clean")
 		}
