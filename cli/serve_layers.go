@@ -13,6 +13,7 @@ import (
 
 	"github.com/skeinstream/skein/cli/internal/connect"
 	"github.com/skeinstream/skein/cli/internal/problem"
+	"github.com/skeinstream/skein/internal/nearest"
 	"github.com/skeinstream/skein/internal/settings"
 )
 
@@ -184,7 +185,7 @@ func strayVariable(variable string, names map[string]string, notices io.Writer) 
 		known = append(known, strings.TrimPrefix(name, "SKEIN_"))
 	}
 	slices.Sort(known)
-	if near := problem.Nearest(strings.TrimPrefix(variable, "SKEIN_"), known); near != "" {
+	if near := nearest.Name(strings.TrimPrefix(variable, "SKEIN_"), known); near != "" {
 		return problem.Usage("did you mean SKEIN_"+near+"?", "the environment variable %s is no setting", variable)
 	}
 	fmt.Fprintf(notices, "skein: the environment variable %s is no setting and is ignored\n", variable)

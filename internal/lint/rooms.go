@@ -33,9 +33,9 @@ const (
 // point down; only broker knows everyone below it.
 var rooms = map[string]room{
 	"cmd/skein":               {Rooms: []string{"cli"}},
-	"cli":                     {Rooms: []string{"broker", "cli/internal/*", "internal/settings", "internal/vfs"}, Others: []string{cobra, koanf, properties, kgo, kadm, kmsg, kerr}},
+	"cli":                     {Rooms: []string{"broker", "cli/internal/*", "internal/nearest", "internal/settings", "internal/vfs"}, Others: []string{cobra, koanf, properties, kgo, kadm, kmsg, kerr}},
 	"cli/internal/connect":    {Rooms: []string{"cli/internal/problem"}, Others: []string{cobra, koanf, kgo, kadm, kerr, sasl}},
-	"cli/internal/problem":    {},
+	"cli/internal/problem":    {Rooms: []string{"internal/nearest"}},
 	"cli/internal/recordtext": {Others: []string{kgo}},
 
 	"broker":                       {Rooms: []string{"broker/internal/*", "internal/settings", "internal/vfs"}, Others: []string{prometheus, xsync}},
@@ -50,7 +50,8 @@ var rooms = map[string]room{
 	"broker/internal/producers":    {Pure: true, Rooms: []string{"broker/internal/record"}, Others: []string{kerr}},
 	"broker/internal/record":       {Pure: true, Others: []string{klauspost, lz4, kerr}},
 
-	"internal/settings":     {Pure: true},
+	"internal/nearest":      {Pure: true},
+	"internal/settings":     {Pure: true, Rooms: []string{"internal/nearest"}},
 	"internal/settings/gen": {Rooms: []string{"internal/settings"}},
 	"internal/vfs":          {Others: []string{xsys}},
 	"internal/lint":         {},

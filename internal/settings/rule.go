@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/skeinstream/skein/internal/nearest"
 )
 
 // Rule says which values of a type are allowed. String says it in words, for error messages and the reference page.
@@ -85,7 +87,7 @@ func (o oneOf) Check(v Value) error {
 }
 
 func (o oneOf) refuse(item string) error {
-	if near := nearest(item, o); near != "" {
+	if near := nearest.Name(item, o); near != "" {
 		return fmt.Errorf("%q is not known; did you mean %s?", item, near)
 	}
 	return fmt.Errorf("%q is not known", item)

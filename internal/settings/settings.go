@@ -15,6 +15,8 @@ package settings
 import (
 	"slices"
 	"strings"
+
+	"github.com/skeinstream/skein/internal/nearest"
 )
 
 // Type is the kind of a value. The numbers are those of DescribeConfigs.
@@ -127,7 +129,7 @@ func (t *Table) Nearest(name string) string {
 	for i, d := range t.defs {
 		names[i] = d.Name
 	}
-	return nearest(name, names)
+	return nearest.Name(name, names)
 }
 
 // Parse reads the text of a value. The error is an *UnknownError or an *InvalidError.

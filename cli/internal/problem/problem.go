@@ -9,6 +9,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/skeinstream/skein/internal/nearest"
 )
 
 // Exit codes of the skein command.
@@ -72,7 +74,7 @@ func Hint(err error) string {
 // DidYouMean returns a hint naming the candidate nearest to name, or "" when
 // none is near.
 func DidYouMean(name string, candidates []string) string {
-	if near := Nearest(name, candidates); near != "" {
+	if near := nearest.Name(name, candidates); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	return ""

@@ -1,14 +1,16 @@
-package problem
+// Package nearest finds the name that somebody who mistyped one most likely
+// meant, for errors that say what to do.
+package nearest
 
 import (
 	"strings"
 	"unicode/utf8"
 )
 
-// Nearest returns the candidate that is most like name, or "" when none is
+// Name returns the candidate that is most like name, or "" when none is
 // close enough to be a likely slip: a third of its letters at most, and one
 // for short names. Ties go to the earlier candidate.
-func Nearest(name string, candidates []string) string {
+func Name(name string, candidates []string) string {
 	best, bestDistance := "", -1
 	for _, c := range candidates {
 		d := distance(strings.ToLower(name), strings.ToLower(c))
