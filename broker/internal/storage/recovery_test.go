@@ -14,7 +14,7 @@ import (
 
 // written is a closed log of some segments, with transactions and epochs, and its
 // batches.
-func written(t *testing.T, cfg Config, segments int) (*vfs.Memory, oracle) {
+func written(t testing.TB, cfg Config, segments int) (*vfs.Memory, oracle) {
 	t.Helper()
 	l, fs := fresh(t, cfg)
 	var all oracle
@@ -28,7 +28,7 @@ func written(t *testing.T, cfg Config, segments int) (*vfs.Memory, oracle) {
 }
 
 // segmentsOf is the names of the segment files.
-func segmentsOf(t *testing.T, fs vfs.FS) (names []string) {
+func segmentsOf(t testing.TB, fs vfs.FS) (names []string) {
 	t.Helper()
 	all, err := fs.List(dir)
 	must(t, err)
