@@ -11,12 +11,21 @@ import (
 	"github.com/skeinstream/skein/internal/vfs"
 )
 
-// errSync marks errors of syncing, after which nothing may be tried again.
-var errSync = errors.New("sync failed")
+// ErrSync is wrapped by errors after which nobody knows what the disk holds: a
+// sync has failed, or what a failed write left behind could not be taken back.
+// Nothing may be tried again, and the log takes no more writes.
+var ErrSync = errors.New("sync failed")
 
 func syncFile(f vfs.File) error {
 	if err := f.Sync(); err != nil {
-		return fmt.Errorf("%w: %w", errSync, err)
+		return fmt.Errorf("%w: %w", ErrSync, err)
+	}
+	return nil
+}
+
+func syncDir(fs vfs.FS, dir string) error {
+	if err := fs.SyncDir(dir); err != nil {
+		return fmt.Errorf("%w: %w", ErrSync, err)
 	}
 	return nil
 }
@@ -39,7 +48,7 @@ func replaceFile(fs vfs.FS, dir, name string, content []byte) error {
 		err = fs.Rename(path+tmpSuffix, path)
 	}
 	if err == nil {
-		err = fs.SyncDir(dir)
+		err = syncDir(fs, dir)
 	}
 	if err != nil {
 		return fmt.Errorf("replacing %s: %w", path, err)

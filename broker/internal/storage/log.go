@@ -37,6 +37,7 @@ type Log struct {
 	epochs   atomic.Pointer[[]epoch]
 	closed   atomic.Bool
 	trouble  atomic.Pointer[error]
+	broken   atomic.Pointer[error] // an ErrSync, which is final
 
 	writing sync.Mutex
 	upkeep  turn
@@ -147,9 +148,10 @@ func (l *Log) active() *segment {
 	return list[len(list)-1]
 }
 
+// wrap says what went wrong in which log, and remembers what is final.
 func (l *Log) wrap(act string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s %s: %w", act, l.dir, err)
+	return fmt.Errorf("%s %s: %w", act, l.dir, l.final(err))
 }

@@ -43,7 +43,7 @@ func (l *Log) replace(old []*segment, fresh *segment) error {
 		if err := l.discard(s.base, 0, s.base != fresh.base); err != nil {
 			return err
 		}
-		if err := l.fs.SyncDir(l.dir); err != nil {
+		if err := syncDir(l.fs, l.dir); err != nil {
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ func (l *Log) rename(base int64, from, to string) error {
 			return fmt.Errorf("renaming %s: %w", name+from, err)
 		}
 	}
-	return l.fs.SyncDir(l.dir)
+	return syncDir(l.fs, l.dir)
 }
 
 // stand makes the segment that readers use from fresh, whose files are .swap now.

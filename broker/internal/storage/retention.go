@@ -138,8 +138,8 @@ func (l *Log) successor(old []*segment, now int64) (int64, error) {
 			return 0, err
 		}
 	}
-	if err := l.fs.SyncDir(l.dir); err != nil {
-		return 0, fmt.Errorf("%w: %w", errSync, err)
+	if err := syncDir(l.fs, l.dir); err != nil {
+		return 0, err
 	}
 	return (*l.segments.Load())[len(old)].base, nil
 }

@@ -111,7 +111,7 @@ func (s *segment) append(b []byte, h record.Header, interval int64) error {
 	pos := s.size.Load()
 	if _, err := s.file.file.WriteAt(b, pos); err != nil {
 		s.ragged = true
-		return fmt.Errorf("writing segment %d: %w", s.base, err)
+		return fmt.Errorf("writing segment %d: %w", s.base, errors.Join(err, s.smooth()))
 	}
 	s.note(h, pos, interval)
 	end := pos + int64(len(b))
@@ -120,8 +120,9 @@ func (s *segment) append(b []byte, h record.Header, interval int64) error {
 	return nil
 }
 
-// smooth takes back what a failed append may have left behind the end, durably:
-// else a crash could show those bytes where others were written later.
+// smooth takes back what a failed append may have left behind the end, durably and
+// at once: a crash could show those bytes where others are durable by then, in a
+// write-ahead log. So a failure of it is final.
 func (s *segment) smooth() error {
 	if !s.ragged {
 		return nil
@@ -131,7 +132,7 @@ func (s *segment) smooth() error {
 		err = s.file.file.Sync()
 	}
 	if err != nil {
-		return fmt.Errorf("taking back a failed write to segment %d: %w", s.base, err)
+		return fmt.Errorf("taking back a failed write to segment %d: %w: %w", s.base, ErrSync, err)
 	}
 	s.ragged = false
 	return nil

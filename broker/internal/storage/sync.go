@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"github.com/skeinstream/skein/internal/vfs"
 )
@@ -22,6 +21,23 @@ func (l *Log) Sync() error {
 		return ErrClosed
 	}
 	return l.wrap("syncing log", l.sync())
+}
+
+// dead is the error that was final, or nil.
+func (l *Log) dead() error {
+	if err := l.broken.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// final remembers an error that wraps ErrSync: the system reports a failed sync
+// once, and would call the next one of the same file a success.
+func (l *Log) final(err error) error {
+	if errors.Is(err, ErrSync) {
+		l.broken.CompareAndSwap(nil, &err)
+	}
+	return err
 }
 
 // dirt is what one Sync makes durable.
@@ -49,6 +65,13 @@ func (l *Log) dirt() dirt {
 }
 
 func (l *Log) sync() error {
+	if err := l.dead(); err != nil {
+		return err
+	}
+	return l.final(l.syncAll())
+}
+
+func (l *Log) syncAll() error {
 	d := l.dirt()
 	if err := d.syncBytes(); err != nil {
 		return err
@@ -104,11 +127,11 @@ func (l *Log) syncDerived(d *dirt) error {
 	return nil
 }
 
-// owe remembers that derived files could not be written for want of space. The
-// batches are durable all the same, so the recovery point stays and the next Sync
-// tries again. Any other error is final.
+// owe remembers that derived files could not be written, for want of space most
+// likely. The batches are durable all the same, so the recovery point stays and the
+// next Sync tries again. Only a failed sync is final.
 func (l *Log) owe(d *dirt, late error) error {
-	if !errors.Is(late, syscall.ENOSPC) || errors.Is(late, errSync) {
+	if errors.Is(late, ErrSync) {
 		return late
 	}
 	l.trouble.Store(&late)
@@ -118,8 +141,8 @@ func (l *Log) owe(d *dirt, late error) error {
 	return nil
 }
 
-// Trouble is why the recovery point could not follow the last Sync, which is for
-// want of disk space, or nil.
+// Trouble is why the recovery point could not follow the last Sync, most likely
+// for want of disk space, or nil.
 func (l *Log) Trouble() error {
 	if err := l.trouble.Load(); err != nil {
 		return *err
@@ -142,12 +165,12 @@ func (l *Log) synced(s *segment) {
 
 func (l *Log) syncNames(c changes) error {
 	if c.parent {
-		if err := l.fs.SyncDir(filepath.Dir(l.dir)); err != nil {
+		if err := syncDir(l.fs, filepath.Dir(l.dir)); err != nil {
 			return err
 		}
 	}
 	if c.parent || c.dir {
-		return l.fs.SyncDir(l.dir)
+		return syncDir(l.fs, l.dir)
 	}
 	return nil
 }
@@ -174,6 +197,9 @@ func (l *Log) Close() error {
 
 // settle leaves nothing for recovery to do.
 func (l *Log) settle() error {
+	if err := l.dead(); err != nil {
+		return err
+	}
 	active, end := l.active(), l.end.Load()
 	if active.file == nil && len(l.unsynced) == 0 && !l.changed.epochs { // opened and left alone
 		if end == active.base || slices.Contains(l.snapshots, end) {
@@ -199,7 +225,7 @@ func (l *Log) settle() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(l.pruneSnapshots(), l.fs.SyncDir(l.dir))
+	return errors.Join(l.pruneSnapshots(), syncDir(l.fs, l.dir))
 }
 
 // Delete closes the log without a sync and removes its directory. A crash may

@@ -17,6 +17,9 @@ func (l *Log) Write(b []byte, now int64) error {
 	if l.closed.Load() {
 		return ErrClosed
 	}
+	if err := l.dead(); err != nil {
+		return err
+	}
 	for len(b) > 0 {
 		batch, h, err := record.First(b)
 		if err == nil {
@@ -171,7 +174,7 @@ func (l *Log) noteEpoch(h record.Header) {
 	if h.LeaderEpoch < 0 || len(list) > 0 && h.LeaderEpoch <= list[len(list)-1].epoch {
 		return
 	}
-	list = assignEpoch(list, epoch{h.LeaderEpoch, h.BaseOffset})
-	l.epochs.Store(&list)
+	longer := assignEpoch(list, epoch{h.LeaderEpoch, h.BaseOffset})
+	l.epochs.Store(&longer)
 	l.changed.epochs = true
 }
