@@ -23,6 +23,7 @@ type Append struct {
 	Result Result // once Done was called
 
 	header  record.Header
+	came    int64 // ms
 	stamped int64 // log append time, -1 without
 	write   commit.Write
 	next    *Append // in a chain
@@ -97,7 +98,8 @@ func (p *Partition) Append(a *Append) {
 func (p *Partition) validate(a *Append) error {
 	state := p.topic.state.Load()
 	rules := state.rules
-	rules.Now, rules.ZstdRefused = p.table.now(), a.ZstdRefused
+	a.came = p.table.now()
+	rules.Now, rules.ZstdRefused = a.came, a.ZstdRefused
 	v := p.table.validators.Get().(*record.Validator)
 	accepted, err := v.Validate(a.Records, rules)
 	p.table.validators.Put(v)
@@ -202,13 +204,13 @@ func (p *Partition) enqueue(a *Append, entry producers.Entry, done *chain) {
 
 // writeNow puts the batch into the page cache, where readers may have it at once. The caller holds p.mu.
 func (p *Partition) writeNow(a *Append, done *chain, woken *wakes) {
-	if err := p.log.Write(a.Records, p.table.now()); err != nil {
+	if err := p.log.Write(a.Records, a.came); err != nil {
 		a.Result = p.storageFailure(err)
 		done.add(a)
 		return
 	}
 	p.next = a.header.LastOffset() + 1
-	p.wrote(a.header.Count)
+	p.wrote(a.header.Count, a.came)
 	p.advance(p.next, woken)
 	a.Result = p.success(a)
 	done.add(a)

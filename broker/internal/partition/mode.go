@@ -22,9 +22,9 @@ type unflushed struct {
 }
 
 // wrote counts an append of a relaxed mode. The caller holds p.mu.
-func (p *Partition) wrote(records int32) {
+func (p *Partition) wrote(records int32, now int64) {
 	if p.unflushed.since == 0 {
-		p.unflushed.since = p.table.now()
+		p.unflushed.since = max(now, 1)
 		p.table.flushes.arm()
 	}
 	p.unflushed.records += int64(records)

@@ -17,7 +17,7 @@ func (p *Partition) Key() commit.Key { return p.key() }
 
 // WriteSegment puts a batch into the page cache.
 func (p *Partition) WriteSegment(w *commit.Write) error {
-	err := p.log.Write(w.Bytes, p.table.now())
+	err := p.log.Write(w.Bytes, w.Tag.(*Append).came)
 	if err != nil && p.Deleted() {
 		return fmt.Errorf("%w: %w", commit.ErrGone, err)
 	}

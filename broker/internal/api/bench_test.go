@@ -1,0 +1,118 @@
+package api
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/skeinstream/skein/broker/internal/catalog"
+	"github.com/skeinstream/skein/broker/internal/partition"
+	"github.com/skeinstream/skein/broker/internal/server"
+	"github.com/skeinstream/skein/internal/settings"
+	"github.com/skeinstream/skein/internal/vfs"
+)
+
+// benchBroker is a broker over real files and a loopback connection.
+type benchBroker struct {
+	*testBroker
+	frame []byte
+}
+
+func startBench(b *testing.B, configs map[string]string) *benchBroker {
+	b.Helper()
+	dir := b.TempDir()
+	c, err := catalog.Open(vfs.Disk(), dir+"/catalog", catalog.Options{Random: rand.NewChaCha8([32]byte{})})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := c.CreateTopic(context.Background(), catalog.Topic{Name: "t", Partitions: 1, Configs: configs}); err != nil {
+		b.Fatal(err)
+	}
+	config, err := settings.ResolveBroker(settings.Layers{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	broker := func() *settings.Broker { return &config }
+	table, err := partition.Open(context.Background(), partition.Options{FS: vfs.Disk(), Dir: dir + "/data", Broker: broker}, c.Snapshot())
+	if err != nil {
+		b.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- table.Run(context.Background()) }()
+	t := &testBroker{Handler: New(Deps{Catalog: c, NodeID: 1, Broker: broker, Now: time.Now, DataDeps: DataDeps{Table: table}}), t: b}
+	s := server.New(server.Config{}, t.Handler)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(l, testListener) }()
+	if t.conn, err = net.Dial("tcp", l.Addr().String()); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		_ = t.conn.Close()
+		if err := errors.Join(s.Shutdown(context.Background()), <-served, table.Shutdown(context.Background()), <-ended, c.Close()); err != nil {
+			b.Error(err)
+		}
+	})
+	return &benchBroker{testBroker: t}
+}
+
+// requests writes n copies of a request and reads n answers, so many in flight.
+func (b *benchBroker) requests(t *testing.B, req kmsg.Request, n, inFlight int) {
+	body := req.AppendTo(nil)
+	frame := []byte{0, 0, 0, 0}
+	frame = binary.BigEndian.AppendUint16(frame, uint16(req.Key()))
+	frame = binary.BigEndian.AppendUint16(frame, uint16(req.GetVersion()))
+	frame = append(frame, 0, 0, 0, 7, 0, 1, 'c', 0)
+	frame = append(frame, body...)
+	binary.BigEndian.PutUint32(frame, uint32(len(frame)-4))
+	free := make(chan struct{}, inFlight)
+	go func() {
+		for range n {
+			free <- struct{}{}
+			if _, err := b.conn.Write(frame); err != nil {
+				return
+			}
+		}
+	}()
+	head, rest := make([]byte, 4), make([]byte, 64<<10)
+	for range n {
+		if _, err := io.ReadFull(b.conn, head); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(b.conn, rest[:binary.BigEndian.Uint32(head)]); err != nil {
+			t.Fatal(err)
+		}
+		<-free
+	}
+}
+
+func benchProduce(b *testing.B, mode string, inFlight int) {
+	broker := startBench(b, map[string]string{"skein.durability": mode})
+	req := broker.produceTo(9, "t", 0, records(string(make([]byte, 100))))
+	b.ReportAllocs()
+	b.ResetTimer()
+	broker.requests(b, req, b.N, inFlight)
+}
+
+func BenchmarkProduceOS(b *testing.B)          { benchProduce(b, "os", 64) }
+func BenchmarkProduceAlways(b *testing.B)      { benchProduce(b, "always", 64) }
+func BenchmarkProduceAlwaysAlone(b *testing.B) { benchProduce(b, "always", 1) }
+
+func BenchmarkFetch(b *testing.B) {
+	broker := startBench(b, map[string]string{"skein.durability": "os"})
+	broker.wrote("t", 0, records(string(make([]byte, 1000))))
+	req := broker.fetchOf(12, fetchFrom{"t", 0, 0})
+	b.ReportAllocs()
+	b.ResetTimer()
+	broker.requests(b, req, b.N, 64)
+}
