@@ -50,6 +50,8 @@ var rooms = map[string]room{
 	"broker/internal/producers":    {Pure: true, Rooms: []string{"broker/internal/record"}, Others: []string{kerr}},
 	"broker/internal/record":       {Pure: true, Others: []string{klauspost, lz4, kerr}},
 
+	"assign": {Pure: true},
+
 	"internal/nearest":      {Pure: true},
 	"internal/settings":     {Pure: true, Rooms: []string{"internal/nearest"}},
 	"internal/settings/gen": {Rooms: []string{"internal/settings"}},
