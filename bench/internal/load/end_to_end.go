@@ -1,0 +1,69 @@
+package load
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/skeinstream/skein/bench/internal/stats"
+)
+
+// EndToEndLatency sends rate records a second for length and returns how long
+// each took from when it was due until a consumer of all partitions had it.
+func EndToEndLatency(ctx context.Context, addr, topic string, rate int, length time.Duration) (stats.Latencies, error) {
+	producer, err := newPromptProducer(ctx, addr, topic)
+	if err != nil {
+		return stats.Latencies{}, err
+	}
+	defer producer.Close()
+	consumer, err := newConsumer(addr, topic, kgo.NewOffset().AtStart())
+	if err != nil {
+		return stats.Latencies{}, err
+	}
+	defer consumer.Close()
+	if err := consumer.PollFetches(ctx).Err(); err != nil { // the consumer follows the topic from now on
+		return stats.Latencies{}, err
+	}
+	plan := newSchedule(time.Now().Add(10*time.Millisecond), rate, length)
+	took := make([]time.Duration, plan.count)
+	work, ctx := errgroup.WithContext(ctx)
+	work.Go(func() error { return sendNumbered(ctx, producer, plan) })
+	work.Go(func() error { return receiveNumbered(ctx, consumer, plan, took) })
+	if err := work.Wait(); err != nil {
+		return stats.Latencies{}, fmt.Errorf("producing and consuming %d/s of %s: %w", rate, topic, err)
+	}
+	return stats.Summarize(took[plan.leadIn():]), nil
+}
+
+func sendNumbered(ctx context.Context, producer *kgo.Client, plan schedule) error {
+	err := plan.run(ctx, func(i int) {
+		value := make([]byte, latencySize)
+		binary.BigEndian.PutUint64(value, uint64(i))
+		producer.Produce(ctx, &kgo.Record{Value: value}, nil)
+	})
+	if err != nil {
+		return err
+	}
+	return producer.Flush(ctx)
+}
+
+func receiveNumbered(ctx context.Context, consumer *kgo.Client, plan schedule, took []time.Duration) error {
+	for seen := 0; seen < plan.count; {
+		fetches := consumer.PollFetches(ctx)
+		now := time.Now()
+		if err := fetches.Err(); err != nil {
+			return err
+		}
+		fetches.EachRecord(func(r *kgo.Record) {
+			if i := binary.BigEndian.Uint64(r.Value); i < uint64(len(took)) {
+				took[i] = now.Sub(plan.due(int(i)))
+				seen++
+			}
+		})
+	}
+	return nil
+}

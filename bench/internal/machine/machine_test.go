@@ -1,0 +1,49 @@
+package machine
+
+import (
+	"os"
+	"runtime"
+	"testing"
+	"time"
+)
+
+func TestParseCPUMindsNamesWithBlanksAndBrackets(t *testing.T) {
+	stat := "4321 (a (b) c) S 1 4321 4321 0 -1 4194304 100 0 0 0 150 50 0 0 20 0 5 0 12345 1000 200 18446744073709551615"
+	got, err := parseCPU(stat)
+	if err != nil || got != 2*time.Second {
+		t.Errorf("parseCPU = %v, %v; want 2s", got, err)
+	}
+	if _, err := parseCPU("4321 (x) S 1"); err == nil {
+		t.Error("a short line is taken")
+	}
+}
+
+func TestParseKilobytes(t *testing.T) {
+	text := "Name:\tx\nVmHWM:\t 200 kB\nVmRSS:\t   100 kB\n"
+	if got, err := parseKilobytes(text, "VmRSS:"); err != nil || got != 100*1024 {
+		t.Errorf("VmRSS = %d, %v", got, err)
+	}
+	if _, err := parseKilobytes(text, "VmSwap:"); err == nil {
+		t.Error("a line that is not there is read")
+	}
+}
+
+func TestOwnProcessIsMeasured(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc")
+	}
+	p := Process(os.Getpid())
+	if bytes, err := p.Resident(); err != nil || bytes < 1<<20 {
+		t.Errorf("resident: %d, %v", bytes, err)
+	}
+	if _, err := p.CPU(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDescribeMeasuresTheDisk(t *testing.T) {
+	text, err := Describe(t.TempDir())
+	if err != nil || text == "" {
+		t.Errorf("Describe = %q, %v", text, err)
+	}
+}

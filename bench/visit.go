@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/skeinstream/skein/bench/internal/machine"
+	"github.com/skeinstream/skein/bench/internal/peers"
+	"github.com/skeinstream/skein/bench/internal/result"
+	"github.com/skeinstream/skein/bench/internal/stats"
+	"github.com/skeinstream/skein/bench/internal/wire"
+)
+
+// startPatience bounds a start, phasePatience one phase.
+const (
+	startPatience = 2 * time.Minute
+	phasePatience = 5 * time.Minute
+)
+
+// visit is one broker in one round, from its start to its end.
+type visit struct {
+	*comparison
+	peer   result.Peer
+	broker *peers.Broker
+}
+
+// visit starts a peer on fresh data, drives it through the phases and ends it.
+func (c *comparison) visit(ctx context.Context, p result.Peer) (err error) {
+	dir, remove, err := peers.Dir(c.options.dir, p)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	machine.Settle()
+	broker, err := c.launcher.Launch(ctx, p, dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, broker.Stop()) }()
+	v := &visit{comparison: c, peer: p, broker: broker}
+	if err := v.start(ctx); err != nil {
+		return fmt.Errorf("%w; it said:\n%s", err, broker.Said())
+	}
+	return v.phases(ctx)
+}
+
+// start waits for the first accepted produce.
+func (v *visit) start(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	if err := wire.AwaitFirstProduce(ctx, v.broker.Addr, "started"); err != nil {
+		return err
+	}
+	v.add(result.StartID, stats.Milliseconds(time.Since(v.broker.Began)))
+	return nil
+}
+
+// phases runs those that are wanted. One that fails is reported and the next
+// one goes on.
+func (v *visit) phases(ctx context.Context) error {
+	for _, p := range phases() {
+		if !p.always && !v.options.only.MatchString(p.name) {
+			continue
+		}
+		machine.Settle()
+		v.say("  %s: %s", v.peer, p.name)
+		within, cancel := context.WithTimeout(ctx, phasePatience)
+		err := p.run(within, v)
+		cancel()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			v.fail(fmt.Errorf("%s: %s: %w", v.peer, p.name, err))
+		}
+	}
+	return nil
+}
+
+// add records one sample and shows it.
+func (v *visit) add(row string, value float64) {
+	v.table.Add(v.peer, row, value)
+	v.say("    %s %s", row, result.Number(value))
+}
+
+// throughput runs drive, which moves count records, and records the rate that
+// it tells and the processor time that the broker spent on it.
+func (v *visit) throughput(client, verb string, size, count int, drive func() (float64, error)) error {
+	before, err := v.broker.Process.CPU()
+	if err != nil {
+		return err
+	}
+	finish := v.profile(result.RateID(client, verb, size))
+	rate, err := drive()
+	if err != nil {
+		return err
+	}
+	after, err := v.broker.Process.CPU()
+	if err != nil {
+		return err
+	}
+	v.add(result.RateID(client, verb, size), rate/1000)
+	v.add(result.CPUID(client, verb, size), (after-before).Seconds()*1e6/float64(count))
+	return finish()
+}
+
+// latencies records the percentiles of a run at a rate.
+func (v *visit) latencies(verb string, rate int, l stats.Latencies) {
+	v.add(result.LatencyID(verb, rate, "p50"), stats.Milliseconds(l.P50))
+	v.add(result.LatencyID(verb, rate, "p99"), stats.Milliseconds(l.P99))
+	v.add(result.LatencyID(verb, rate, "p99.9"), stats.Milliseconds(l.P999))
+}
+
+// resident records the broker's memory in MB (10^6 bytes).
+func (v *visit) resident(row string) error {
+	bytes, err := v.broker.Process.Resident()
+	if err != nil {
+		return err
+	}
+	v.add(row, float64(bytes)/1e6)
+	return nil
+}
