@@ -40,7 +40,7 @@ func replacement(r kmsg.AlterConfigsRequestResource) alteration {
 	for _, k := range r.Configs {
 		a.keys = append(a.keys, k.Name)
 		if k.Value == nil {
-			a.null = k.Name
+			a.nulls = append(a.nulls, k.Name)
 		}
 	}
 	a.turn = func(given map[string]string) refusal {

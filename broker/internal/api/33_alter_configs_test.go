@@ -45,6 +45,8 @@ func TestAlterConfigsRefusals(t *testing.T) {
 	b.create(topic("a", 1, 1, "segment.ms", "7"))
 	null := replacing(ofTopic, "a", "segment.ms", "1")
 	null.Resources[0].Configs[0].Value = nil
+	nameless := replacing(ofTopic, "a", "", "1")
+	nameless.Resources[0].Configs[0].Value = nil
 	twice := replacing(ofTopic, "a", "segment.ms", "1")
 	twice.Resources = append(twice.Resources, twice.Resources[0])
 	for what, c := range map[string]struct {
@@ -54,6 +56,7 @@ func TestAlterConfigsRefusals(t *testing.T) {
 		"bad value":       {replacing(ofTopic, "a", "segment.ms", "-7"), kerr.InvalidConfig},
 		"unknown setting": {replacing(ofTopic, "a", "zz", "2"), kerr.InvalidConfig},
 		"null":            {null, kerr.InvalidRequest},
+		"null of no name": {nameless, kerr.InvalidRequest},
 		"key twice":       {replacing(ofTopic, "a", "segment.ms", "1", "segment.ms", "2"), kerr.InvalidRequest},
 		"unknown topic":   {replacing(ofTopic, "x", "segment.ms", "1"), kerr.UnknownTopicOrPartition},
 		"resource twice":  {twice, kerr.InvalidRequest},

@@ -45,7 +45,7 @@ func increment(r kmsg.IncrementalAlterConfigsRequestResource) alteration {
 	for _, k := range r.Configs {
 		a.keys = append(a.keys, k.Name)
 		if k.Value == nil && k.Op != kmsg.IncrementalAlterConfigOpDelete {
-			a.null = k.Name
+			a.nulls = append(a.nulls, k.Name)
 		}
 	}
 	table := settings.Topics()

@@ -90,6 +90,7 @@ func TestIncrementalAlterConfigsRefusals(t *testing.T) {
 		{incrementing(ofTopic, "a", step{sub, "no.such", "5"}), kerr.InvalidConfig, "not LIST"},
 		{incrementing(ofTopic, "a", step{set, "retention.ms", "<null>"}), kerr.InvalidRequest, "Null value"},
 		{incrementing(ofTopic, "a", step{add, "cleanup.policy", "<null>"}), kerr.InvalidRequest, "Null value"},
+		{incrementing(ofTopic, "a", step{set, "", "<null>"}), kerr.InvalidRequest, "Null value"},
 		{incrementing(ofTopic, "a", step{9, "cleanup.policy", "compact"}), kerr.InvalidRequest, "Unknown operations type 9"},
 		{incrementing(ofTopic, "a", step{set, "retention.ms", "1"}, step{del, "retention.ms", "<null>"}), kerr.InvalidRequest, "duplicate config keys"},
 		{incrementing(ofTopic, "x", step{set, "retention.ms", "1"}), kerr.UnknownTopicOrPartition, "does not exist"},

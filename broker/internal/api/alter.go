@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"strconv"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -17,11 +18,11 @@ import (
 
 // alteration is one resource of a request. turn makes its new settings from those it has; it gets a copy.
 type alteration struct {
-	kind kmsg.ConfigResourceType
-	name string
-	keys []string // in the order of the request
-	null string   // the key that has no value and needs one
-	turn func(given map[string]string) refusal
+	kind  kmsg.ConfigResourceType
+	name  string
+	keys  []string // in the order of the request
+	nulls []string // the keys that have no value and need one
+	turn  func(given map[string]string) refusal
 }
 
 // alterConfigs answers for each alteration, in order.
@@ -75,8 +76,8 @@ func (a alteration) check() refusal {
 		}
 		seen[key] = true
 	}
-	if a.null != "" {
-		return refuse(kerr.InvalidRequest, "Null value not supported for : %s", a.null)
+	if len(a.nulls) > 0 {
+		return refuse(kerr.InvalidRequest, "Null value not supported for : %s", strings.Join(a.nulls, ","))
 	}
 	return refusal{}
 }
