@@ -229,6 +229,7 @@ func (p *produce) finished() {
 		return
 	}
 	r, pool, code := p.request, &p.handler.data.produces, p.errorCode()
+	defer r.Contain() // it may run on the committer's goroutine
 	switch {
 	case p.acks != 0:
 		body := p.appendResponse(r.Buffer(p.responseSize()), r.Version, p.results, 0)

@@ -106,6 +106,7 @@ func (f *fetch) Wake() {
 
 // resume runs a claimed fetch again.
 func (f *fetch) resume() {
+	defer f.request.Contain()
 	f.withdraw()
 	f.run()
 }

@@ -44,7 +44,7 @@ func (h *Handler) serveMetadata(ctx context.Context, r *server.Request) {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
-	h.control.do(func() {
+	h.control.answer(r, func() {
 		h.autoCreate(ctx, wanted)
 		reply(r, h.metadata(r.Conn.Listener(), req))
 	})

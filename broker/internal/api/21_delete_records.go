@@ -24,7 +24,7 @@ func deleteRecordsEntry() entry {
 func (h *Handler) deleteRecords(_ context.Context, r *server.Request) {
 	req := kmsg.NewPtrDeleteRecordsRequest()
 	if decode(r, req) {
-		h.data.slow.do(func() { reply(r, h.deleteAll(req)) })
+		h.data.slow.answer(r, func() { reply(r, h.deleteAll(req)) })
 	}
 }
 

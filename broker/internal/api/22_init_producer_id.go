@@ -39,7 +39,7 @@ func (h *Handler) initProducerID(ctx context.Context, r *server.Request) {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
-	h.data.slow.do(func() {
+	h.data.slow.answer(r, func() {
 		id, code := h.newProducerID(ctx)
 		reply(r, producerID(req, id, code))
 	})

@@ -29,7 +29,7 @@ func changes[Req kmsg.Request](blank func() Req, answer func(*Handler, context.C
 		req := blank()
 		if decode(r, req) {
 			ctx = context.WithoutCancel(ctx)
-			h.control.do(func() { reply(r, answer(h, ctx, req)) })
+			h.control.answer(r, func() { reply(r, answer(h, ctx, req)) })
 		}
 	}
 }

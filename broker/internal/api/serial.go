@@ -3,6 +3,8 @@ package api
 import (
 	"context"
 	"sync"
+
+	"github.com/skeinstream/skein/broker/internal/server"
 )
 
 // serial runs functions one after the other, in the order in which they were given, on a goroutine that lives only
@@ -12,6 +14,14 @@ type serial struct {
 	mu      sync.Mutex
 	waiting []func()
 	running chan struct{} // closed when the running goroutine ends; nil when none runs
+}
+
+// answer runs fn, which answers r, after everything that was given before. It does not wait.
+func (s *serial) answer(r *server.Request, fn func()) {
+	s.do(func() {
+		defer r.Contain()
+		fn()
+	})
 }
 
 // do runs fn after everything that was given before. It does not wait.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"os"
-	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -130,26 +129,14 @@ func (c *Conn) dispatch(r *Request) {
 	c.mu.Unlock()
 }
 
-// serve contains a panic of a handler to its connection: one broken request must not take the broker from everybody
-// else. It is as loud as it can be. The body is abandoned, since whatever the handler began may still read it.
 func (c *Conn) serve(r *Request) {
-	defer func() {
-		if p := recover(); p != nil {
-			c.server.logs.panicked(r, p, debug.Stack())
-			r.abandonBody()
-			if !c.finish(r, result{outcome: failed, err: errPanic}) {
-				c.end(ending{ClosedFailed, errPanic})
-			}
-		}
-	}()
+	defer r.Contain()
 	if r.tooNew {
 		c.server.handler.TooNew(r)
 	} else {
 		c.server.handler.Serve(c.ctx, r)
 	}
 }
-
-var errPanic = errors.New("the handler panicked")
 
 // awaitTurn waits until a request with this key may be started.
 func (c *Conn) awaitTurn(key int16) error {

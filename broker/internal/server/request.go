@@ -1,8 +1,10 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -98,6 +100,23 @@ func (r *Request) NoReply() { r.finish(result{outcome: silent}) }
 
 // Fail finishes r by closing the connection, after the responses before it have been written.
 func (r *Request) Fail(err error) { r.finish(result{outcome: failed, err: err}) }
+
+// Contain, when it is deferred, contains a panic to the request's connection: one broken request must not take the broker
+// from everybody else. It is as loud as it can be. The server does so around Serve; a handler that goes on with r on
+// another goroutine does it there. The body is abandoned, since whatever the handler began may still read it.
+func (r *Request) Contain() {
+	p := recover()
+	if p == nil {
+		return
+	}
+	r.Conn.server.logs.panicked(r, p, debug.Stack())
+	r.abandonBody()
+	if !r.Conn.finish(r, result{outcome: failed, err: errPanic}) {
+		r.Conn.abort(ending{ClosedFailed, errPanic})
+	}
+}
+
+var errPanic = errors.New("the handler panicked")
 
 // finish hands the result on. A second one is a bug of the handler and may have used memory that was no longer its own:
 // it is logged, and nothing of it is sent.
