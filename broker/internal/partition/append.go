@@ -26,7 +26,7 @@ type Append struct {
 	came    int64 // ms
 	stamped int64 // log append time, -1 without
 	write   commit.Write
-	next    *Append // in a chain
+	next    *Append // in a chain: of those under way, or of those that wait for something
 }
 
 // Appended hears of finished appends. On the committer's goroutine it holds up everybody's commits, so it is quick.
@@ -61,6 +61,26 @@ func (c *chain) add(a *Append) {
 		c.last.next = a
 	}
 	c.last = a
+}
+
+// pop takes the first out, if there is one.
+func (c *chain) pop() {
+	if c.first == c.last {
+		*c = chain{}
+	} else {
+		c.first = c.first.next
+	}
+}
+
+// cut ends the chain, which ascends by offsets, before the first that begins at offset or behind it.
+func (c *chain) cut(offset int64) {
+	kept := chain{}
+	for a := c.first; a != nil && a.header.BaseOffset < offset; {
+		next := a.next
+		kept.add(a)
+		a = next
+	}
+	*c = kept
 }
 
 // finish tells everyone. A told append may be in other hands at once, so its link is read before.
@@ -136,7 +156,7 @@ func (p *Partition) submit(a *Append) {
 	case p.state != online:
 		a.Result = failure(p.state.code())
 		done.add(a)
-	case p.changing:
+	case p.changing && !p.table.broken.Load():
 		p.parked.add(a)
 	default:
 		p.place(a, &done, &woken)
@@ -148,6 +168,12 @@ func (p *Partition) submit(a *Append) {
 
 // place checks the producer and assigns offsets. Appends that are finished by it go to done. The caller holds p.mu.
 func (p *Partition) place(a *Append, done *chain, woken *wakes) {
+	if p.table.broken.Load() {
+		a.Result = failure(kerr.KafkaStorageError.Code)
+		a.Result.Message = "the broker cannot write any more"
+		done.add(a)
+		return
+	}
 	var entry producers.Entry
 	if a.header.HasProducer() {
 		entry = p.producer(a.header.ProducerID)
@@ -196,6 +222,7 @@ func (p *Partition) enqueue(a *Append, entry producers.Entry, done *chain) {
 		return
 	}
 	p.pending++
+	p.underway.add(a)
 	p.next = a.header.LastOffset() + 1
 	if a.header.HasProducer() {
 		p.overlay.put(entry.Next(a.header, a.header.BaseOffset))

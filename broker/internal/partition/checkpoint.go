@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/skeinstream/skein/broker/internal/storage"
 	"github.com/skeinstream/skein/internal/vfs"
 )
 
@@ -81,21 +82,6 @@ func formatOffsets(entries []entry) []byte {
 	return b
 }
 
-// replaceFile puts content in place of a file, durably and at once.
-func replaceFile(fs vfs.FS, dir, name string, content []byte) error {
-	temp := filepath.Join(dir, name+".tmp")
-	if err := vfs.WriteFile(fs, temp, content); err != nil {
-		return fmt.Errorf("writing %s: %w", name, err)
-	}
-	if err := fs.Rename(temp, filepath.Join(dir, name)); err != nil {
-		return fmt.Errorf("writing %s: %w", name, err)
-	}
-	if err := fs.SyncDir(dir); err != nil {
-		return fmt.Errorf("writing %s: %w", name, err)
-	}
-	return nil
-}
-
 // saveRecoveryPoints records up to where each log is durable.
 func (t *Table) saveRecoveryPoints() error {
 	return t.save(recoveryPointFile, func(p *Partition) int64 { return p.log.RecoveryPoint() })
@@ -130,7 +116,11 @@ func (t *Table) save(name string, offset func(*Partition) int64) error {
 			entries = append(entries, e)
 		}
 	}
-	return replaceFile(t.opts.FS, t.opts.Dir, name, formatOffsets(entries))
+	err := storage.ReplaceFile(t.opts.FS, t.opts.Dir, name, formatOffsets(entries))
+	if errors.Is(err, storage.ErrSync) {
+		t.fail("writing a checkpoint", err)
+	}
+	return err
 }
 
 // reread reads a checkpoint file that is about to be replaced, once. One that cannot be read says nothing.

@@ -112,6 +112,9 @@ func (t *Table) clean(ctx context.Context, cleaner *storage.Cleaner, p *Partitio
 	case err != nil:
 		p.cleanAfter.Store(t.now() + cleanAgain.Milliseconds())
 		t.opts.Logger.Error("a log cannot be compacted", "partition", p.name(), "error", err)
+		if errors.Is(err, storage.ErrSync) {
+			t.fail("compacting "+p.name(), err)
+		}
 		return
 	}
 	p.cleaned.Store(report.To)

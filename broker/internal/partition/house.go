@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/skeinstream/skein/broker/internal/storage"
 	"github.com/skeinstream/skein/internal/vfs"
 )
 
@@ -34,8 +35,18 @@ func (t *Table) Run(ctx context.Context) error {
 		group.Go(func() error { return keep(house) })
 	}
 	err := group.Wait()
-	t.failed.Store(err != nil)
+	if err != nil {
+		t.broken.Store(true)
+		t.refuseParked()
+	}
 	return err
+}
+
+// refuseParked answers the appends that wait for a change which nobody is going to make.
+func (t *Table) refuseParked() {
+	for p := range t.each {
+		p.endChange(false)
+	}
 }
 
 func (t *Table) watchFatal(ctx context.Context) error {
@@ -55,7 +66,7 @@ func (t *Table) Shutdown(ctx context.Context) error {
 		<-t.ended
 	}
 	closed := t.closeLogs()
-	if err == nil && !t.failed.Load() && closed == nil {
+	if err == nil && !t.broken.Load() && closed == nil {
 		err = t.leaveClean()
 	}
 	return errors.Join(err, closed, t.files.Close())
@@ -167,6 +178,9 @@ func (t *Table) online(ctx context.Context, act string, fn func(*Partition) erro
 		}
 		if err := fn(p); err != nil && !p.Deleted() {
 			t.opts.Logger.Error(act, "partition", p.name(), "error", err)
+			if errors.Is(err, storage.ErrSync) {
+				t.fail(act+" in "+p.name(), err)
+			}
 		}
 	}
 }

@@ -55,10 +55,11 @@ type Partition struct {
 	relaxed bool  // appends go to the page cache at once: modes interval and os
 	pending int   // appends that the committer has
 	unflushed
-	overlay overlay // of pending appends
-	repeats chain   // duplicates of pending appends
-	parked  chain   // appends that wait for changing to end
-	waiters waiters
+	underway chain   // those of the pending that may still be committed, by offset
+	overlay  overlay // of those under way
+	repeats  chain   // duplicates of those under way
+	parked   chain   // appends that wait for changing to end
+	waiters  waiters
 	// changing is set while the mode of durability changes: from when appends are parked until what came before is durable.
 	changing bool
 }

@@ -2,6 +2,7 @@ package partition
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -86,7 +87,7 @@ type Table struct {
 	fatal      chan error    // what ends Run
 	ended      chan struct{} // Run has returned
 	running    atomic.Bool
-	failed     atomic.Bool // Run has ended with an error
+	broken     atomic.Bool // nobody knows what is on the disk: nothing is written any more
 }
 
 // Topic returns the topic of that name, nil when there is none.
@@ -209,6 +210,7 @@ func (t *Table) poke() {
 
 // fail ends Run: what is on the disk is not known any more.
 func (t *Table) fail(act string, err error) {
+	t.broken.Store(true)
 	select {
 	case t.fatal <- fmt.Errorf("%s: %w", act, err):
 	default:
@@ -218,6 +220,9 @@ func (t *Table) fail(act string, err error) {
 // writeFailed is called when the log or the committer refuses a batch. The reason is the disk's, so one line for many
 // appends will do: the committer and the space watch report changes of state.
 func (t *Table) writeFailed(p *Partition, err error) {
+	if errors.Is(err, storage.ErrSync) && !p.Deleted() {
+		t.fail("writing to "+p.name(), err)
+	}
 	t.opts.Logger.Debug("a record could not be written", "partition", p.name(), "error", err)
 }
 

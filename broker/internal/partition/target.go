@@ -7,6 +7,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/skeinstream/skein/broker/internal/commit"
+	"github.com/skeinstream/skein/broker/internal/record"
+	"github.com/skeinstream/skein/broker/internal/storage"
 )
 
 // The committer's view of a partition. Its methods are called by one goroutine, one at a time.
@@ -15,13 +17,33 @@ var _ commit.Target = (*Partition)(nil)
 // Key names the partition in the write-ahead log.
 func (p *Partition) Key() commit.Key { return p.key() }
 
-// WriteSegment puts a batch into the page cache.
+// WriteSegment puts batches into the page cache. What an earlier attempt has written of them is passed over.
 func (p *Partition) WriteSegment(w *commit.Write) error {
-	err := p.log.Write(w.Bytes, w.Tag.(*Append).came)
-	if err != nil && p.Deleted() {
+	b, err := behind(w.Bytes, p.log.EndOffset())
+	if err == nil {
+		err = p.log.Write(b, w.Tag.(*Append).came)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case p.Deleted():
 		return fmt.Errorf("%w: %w", commit.ErrGone, err)
+	case errors.Is(err, storage.ErrSync):
+		return fmt.Errorf("%w: %w", commit.ErrFatal, err)
 	}
 	return err
+}
+
+// behind is the batches of b from an offset on.
+func behind(b []byte, offset int64) ([]byte, error) {
+	for len(b) > 0 {
+		batch, h, err := record.First(b)
+		if err != nil || h.LastOffset() >= offset {
+			return b, err
+		}
+		b = b[len(batch):]
+	}
+	return b, nil
 }
 
 // SyncSegment makes durable what WriteSegment has written.
@@ -41,6 +63,7 @@ func (p *Partition) Committed(ws []*commit.Write) {
 	for _, w := range ws {
 		a := w.Tag.(*Append)
 		p.pending--
+		p.underway.pop()
 		if a.header.HasProducer() {
 			p.overlay.settled(a.header.ProducerID)
 		}
@@ -70,48 +93,82 @@ func (p *Partition) answerRepeats(done *chain) {
 	}
 }
 
-// Failed takes back the writes and everything behind them: the next append gets the offset of the first.
+// Failed takes back the writes and everything behind them: the next append gets the offset of the first. What is below them
+// stays under way, and so do the duplicates that wait for it.
 func (p *Partition) Failed(ws []*commit.Write, err error) {
+	if errors.Is(err, commit.ErrNotWritten) && p.log.EndOffset() > ws[0].Base {
+		p.table.fail("taking back a write of "+p.name(), errors.New("half of it is in the log"))
+	}
 	result := p.failed(err)
 	var done chain
+	var woken wakes
 	p.mu.Lock()
 	p.next = ws[0].Base
-	p.overlay.clear()
-	for a := p.repeats.first; a != nil; {
+	p.underway.cut(p.next)
+	p.recount()
+	waiting := p.repeats
+	p.repeats = chain{}
+	for a := waiting.first; a != nil; {
 		next := a.next
-		a.Result = result
-		done.add(a)
+		if a.header.LastOffset() < p.next {
+			p.repeats.add(a)
+		} else {
+			a.Result = result
+			done.add(a)
+		}
 		a = next
 	}
-	p.repeats = chain{}
-	p.drop(ws, result, &done)
+	p.drop(ws, result, &done, &woken)
 	p.mu.Unlock()
 	done.finish()
+	woken.wake()
+}
+
+// recount makes the overlay anew from what is still under way. The caller holds p.mu.
+func (p *Partition) recount() {
+	p.overlay.clear()
+	for a := p.underway.first; a != nil; a = a.next {
+		if !a.header.HasProducer() {
+			continue
+		}
+		entry := p.producer(a.header.ProducerID)
+		if a.header.LastOffset() >= p.log.EndOffset() { // else the log's table has it already
+			entry = entry.Next(a.header, a.header.BaseOffset)
+		}
+		p.overlay.put(entry)
+	}
 }
 
 // Dropped answers the writes that stood behind one that failed.
 func (p *Partition) Dropped(ws []*commit.Write, err error) {
+	result := p.failed(err)
 	var done chain
+	var woken wakes
 	p.mu.Lock()
-	p.drop(ws, p.failed(err), &done)
+	p.drop(ws, result, &done, &woken)
 	p.mu.Unlock()
 	done.finish()
+	woken.wake()
 }
 
-func (p *Partition) drop(ws []*commit.Write, result Result, done *chain) {
+// drop answers writes that will not be committed. What was parked behind them may go on.
+func (p *Partition) drop(ws []*commit.Write, result Result, done *chain, woken *wakes) {
 	for _, w := range ws {
 		a := w.Tag.(*Append)
 		p.pending--
 		a.Result = result
 		done.add(a)
 	}
-	p.drained(done, &wakes{}) // what was parked wakes nobody before it is durable
+	p.drained(done, woken)
 }
 
 // failed is the result of writes that were not committed.
 func (p *Partition) failed(err error) Result {
 	if errors.Is(err, commit.ErrGone) {
 		return failure(kerr.UnknownTopicOrPartition.Code)
+	}
+	if errors.Is(err, commit.ErrFatal) {
+		p.table.broken.Store(true) // Run is about to end with it
 	}
 	return p.storageFailure(err)
 }

@@ -32,9 +32,9 @@ func syncDir(fs vfs.FS, dir string) error {
 
 func isNotExist(err error) bool { return errors.Is(err, os.ErrNotExist) }
 
-// replaceFile gives a small file new content, durably: after a crash it has the
-// old content or the new.
-func replaceFile(fs vfs.FS, dir, name string, content []byte) error {
+// ReplaceFile gives a small file new content, durably: after a crash it has the
+// old content or the new. The error wraps ErrSync when a sync failed.
+func ReplaceFile(fs vfs.FS, dir, name string, content []byte) error {
 	path := filepath.Join(dir, name)
 	f, err := fs.Create(path + tmpSuffix)
 	if err == nil {
@@ -87,7 +87,7 @@ func raiseBounds(fs vfs.FS, dir string, least bounds) error {
 	if now == was {
 		return nil
 	}
-	return replaceFile(fs, dir, boundsName, fmt.Appendf(nil, "0\n%d %d\n", now.start, now.durable))
+	return ReplaceFile(fs, dir, boundsName, fmt.Appendf(nil, "0\n%d %d\n", now.start, now.durable))
 }
 
 // WriteMetadata writes partition.metadata, which tells Kafka's tools which topic

@@ -122,7 +122,7 @@ func (l *Log) syncDerived(d *dirt) error {
 		}
 	}
 	if d.changed.epochs {
-		return replaceFile(l.fs, l.dir, epochsName, formatEpochs(d.epochs))
+		return ReplaceFile(l.fs, l.dir, epochsName, formatEpochs(d.epochs))
 	}
 	return nil
 }

@@ -1,0 +1,118 @@
+package partition
+
+import (
+	"slices"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+
+	"github.com/skeinstream/skein/internal/vfs"
+)
+
+// TestAFailureLeavesTheAppendsBelowItUnderWay: a batch that is durable in the write-ahead log, but not in its segment yet,
+// must be remembered when a later one fails, or its retry would be taken for news.
+func TestAFailureLeavesTheAppendsBelowItUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := vfs.NewFaults(vfs.NewMemory())
+		w := newWorld(t, faults).start()
+		p := w.create("t", 1).Partition(0)
+		healSegment := faults.Fail(vfs.Rule{Op: vfs.OpWrite | vfs.OpCreate, Name: "*.log", Err: syscall.ENOSPC})
+		durable := send(p, from(7, 0, 0, 1))
+		synctest.Wait()
+		healLog := faults.Fail(vfs.Rule{Op: vfs.OpWrite, Name: "*.wal", Err: syscall.ENOSPC})
+		w.appended(p, from(7, 0, 1, 1), kerr.KafkaStorageError.Code)
+		repeat, early := send(p, from(7, 0, 0, 1)), send(p, from(7, 0, 2, 1))
+		synctest.Wait()
+		if repeat.count() != 0 {
+			t.Errorf("a repeat of a batch under way was answered: %+v", repeat.Result)
+		}
+		if early.Result.Code != kerr.OutOfOrderSequenceNumber.Code {
+			t.Errorf("a batch behind the one that failed: %+v", early.Result)
+		}
+		w.appended(p, from(7, 0, 1, 1), kerr.KafkaStorageError.Code) // and again with a repeat that waits
+		healLog()
+		next := send(p, from(7, 0, 1, 1))
+		healSegment()
+		w.settle(5 * time.Second)
+		for name, f := range map[string]*waitFor{"the durable one": durable, "its repeat": repeat} {
+			if f.count() != 1 || f.Result.Code != 0 || f.Result.BaseOffset != 0 {
+				t.Errorf("%s: told %d times, %+v", name, f.count(), f.Result)
+			}
+		}
+		if next.count() != 1 || next.Result.BaseOffset != 1 || next.Result.Duplicate {
+			t.Errorf("the one that failed, again: %+v", next.Result)
+		}
+		if r := w.appended(p, from(7, 0, 1, 1), 0); !r.Duplicate || r.BaseOffset != 1 {
+			t.Errorf("its repeat: %+v", r)
+		}
+		if got := w.read(p, 0); !slices.Equal(got, []int64{0, 1}) {
+			t.Errorf("read %v", got)
+		}
+		if len(p.overlay.entries) != 0 || p.pending != 0 {
+			t.Errorf("%d entries, %d appends stay pending", len(p.overlay.entries), p.pending)
+		}
+		w.stop()
+	})
+}
+
+// TestAFailedSyncIsFatal whoever finds it, and in any mode (broker part 4.5 rule 5).
+func TestAFailedSyncIsFatal(t *testing.T) {
+	for _, test := range []struct {
+		name, mode, file string
+		op               vfs.Op
+		act              func(w *world, p *Partition)
+	}{
+		{"of a write taken back", "always", "*.log", vfs.OpSync, func(w *world, p *Partition) {
+			w.fs.(*vfs.Faults).Fail(vfs.Rule{Op: vfs.OpWrite, Name: "*.log", Err: syscall.ENOSPC, Short: 70, Times: 1})
+			send(p, batch(1))
+		}},
+		{"of a relaxed write taken back", "os", "*.log", vfs.OpSync, func(w *world, p *Partition) {
+			w.fs.(*vfs.Faults).Fail(vfs.Rule{Op: vfs.OpWrite, Name: "*.log", Err: syscall.ENOSPC, Short: 70, Times: 1})
+			send(p, batch(1))
+		}},
+		{"of a flush", "interval", "*.log", vfs.OpSync, func(w *world, p *Partition) {
+			send(p, batch(1))
+			w.settle(2 * time.Second)
+		}},
+		{"of the starts", "always", "*.tmp", vfs.OpSync, func(w *world, p *Partition) { _ = w.SaveStarts() }},
+		{"of a directory", "always", "data", vfs.OpSyncDir, func(w *world, p *Partition) { _ = w.SaveStarts() }},
+		{"of retention", "always", "*", vfs.OpSyncDir, func(w *world, p *Partition) {
+			w.configure(p.topic, "retention.bytes", "0")
+			w.settle(6 * time.Minute)
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				faults := vfs.NewFaults(vfs.NewMemory())
+				w := newWorld(t, faults).start()
+				p := w.create("t", 1, "skein.durability", test.mode).Partition(0)
+				w.appended(p, batch(1), 0)
+				w.settle(2 * time.Second)
+				faults.Fail(vfs.Rule{Op: test.op, Name: test.file, Err: syscall.EIO, Times: 1})
+				test.act(w, p)
+				synctest.Wait()
+				select {
+				case err := <-w.runs:
+					if err == nil {
+						t.Error("Run ended without an error")
+					}
+				default:
+					t.Error("Run goes on")
+				}
+				if f := send(p, batch(1)); f.count() != 1 || f.Result.Code != kerr.KafkaStorageError.Code {
+					t.Errorf("an append after it: told %d times, %+v", f.count(), f.Result)
+				}
+				if got := w.read(p, 0); !slices.Equal(got[:1], []int64{0}) {
+					t.Errorf("read %v", got)
+				}
+				_ = w.Shutdown(t.Context())
+				if _, err := faults.Stat(dataDir + "/" + cleanFile); err == nil {
+					t.Error("the end is marked as clean")
+				}
+			})
+		})
+	}
+}
