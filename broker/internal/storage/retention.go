@@ -45,18 +45,14 @@ func (l *Log) DeleteOldSegments(now, highWatermark int64) (int, error) {
 	if err := l.mend(); err != nil {
 		return 0, l.wrap("mending indexes of log", err)
 	}
-	old, err := l.expired(now, highWatermark)
+	old, end, err := l.expired(now, highWatermark)
+	if err == nil {
+		old, err = l.replaceActive(old, end, now)
+	}
+	if err == nil && len(old) > 0 {
+		err = l.noteStart((*l.segments.Load())[len(old)].base)
+	}
 	if err != nil || len(old) == 0 {
-		return 0, l.wrap("deleting old segments of log", err)
-	}
-	next, err := l.successor(old, now)
-	if err == nil {
-		err = l.syncSnapshot(next)
-	}
-	if err == nil {
-		err = raiseBounds(l.fs, l.dir, bounds{start: next, durable: next})
-	}
-	if err != nil {
 		return 0, l.wrap("deleting old segments of log", err)
 	}
 	l.detach(old)
@@ -80,31 +76,33 @@ func (l *Log) mend() error {
 	return nil
 }
 
-// expired is the segments, oldest first, that are to be deleted.
-func (l *Log) expired(now, highWatermark int64) ([]*segment, error) {
-	cfg, list := l.cfg.Load(), *l.segments.Load()
+// expired is the segments, oldest first, that are to be deleted, in a log that
+// ends at end.
+func (l *Log) expired(now, highWatermark int64) (old []*segment, end int64, err error) {
+	cfg := l.cfg.Load()
+	end = l.end.Load() // before the list: what is written meanwhile is not in this end
+	list := *l.segments.Load()
 	excess := l.Size() - cfg.RetentionBytes
 	for i, s := range list {
 		active := i == len(list)-1
-		next := l.end.Load()
+		next := end
 		if !active {
 			next = list[i+1].base
 		}
 		due := !active && next <= l.start.Load()
 		if !due && cfg.Delete {
 			size := s.size.Load()
-			var err error
 			if due, err = s.tooOld(cfg, now); err != nil {
-				return nil, err
+				return nil, end, err
 			}
 			due = due || cfg.RetentionBytes >= 0 && excess >= size
 			excess -= size
 		}
 		if !due || next > highWatermark || active && s.size.Load() == 0 {
-			return list[:i], nil
+			return list[:i], end, nil
 		}
 	}
-	return list, nil
+	return list, end, nil
 }
 
 // tooOld reports whether the newest record of the segment is past retention.ms.
@@ -127,21 +125,40 @@ func (s *segment) tooOld(cfg *Config, now int64) (bool, error) {
 	return now-newest.time > cfg.RetentionMs, nil
 }
 
-// successor returns where the log will begin without the old segments. When none
-// would be left, a new active one comes first. Its name is made to last: the log's
-// end must not be forgotten.
-func (l *Log) successor(old []*segment, now int64) (int64, error) {
+// replaceActive rolls the active segment when it is among the old ones, so that
+// one is left. When something has been written since the log ended at end, it is
+// not old any more and stays.
+func (l *Log) replaceActive(old []*segment, end, now int64) ([]*segment, error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
-	if old[len(old)-1] == l.active() {
-		if _, err := l.roll(l.end.Load(), now); err != nil {
-			return 0, err
-		}
+	if len(old) == 0 {
+		return nil, nil
 	}
+	next := l.end.Load()
+	if list := *l.segments.Load(); len(old) < len(list) {
+		next = list[len(old)].base
+	}
+	if next > end {
+		return old[:len(old)-1], nil
+	}
+	if old[len(old)-1] != l.active() {
+		return old, nil
+	}
+	_, err := l.roll(end, now)
+	return old, err
+}
+
+// noteStart makes sure that the log begins at next after a crash too: the segment
+// there has a name that lasts, since the log's end must not be forgotten, and the
+// producers are known without those before it.
+func (l *Log) noteStart(next int64) error {
 	if err := syncDir(l.fs, l.dir); err != nil {
-		return 0, err
+		return err
 	}
-	return (*l.segments.Load())[len(old)].base, nil
+	if err := l.syncSnapshot(next); err != nil {
+		return err
+	}
+	return raiseBounds(l.fs, l.dir, bounds{start: next, durable: next})
 }
 
 // detach takes the oldest segments out of the log, which begins behind them

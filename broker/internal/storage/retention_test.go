@@ -58,6 +58,22 @@ func TestRetentionRollsTheActiveSegmentWhenAllHasExpired(t *testing.T) {
 	expectBases(t, l, 8)
 }
 
+// What is written between the decision and the deed is not deleted.
+func TestRetentionSparesWhatHasJustBeenWritten(t *testing.T) {
+	for _, more := range []int{1, 4} { // into the segment that had expired, and beyond it
+		l, _ := threes(t, 8, func(c *Config) { c.RetentionMs = 100 })
+		old, end, err := l.expired(5000, 8)
+		must(t, err)
+		expect(t, "segments that have expired", len(old), 3)
+		for range more {
+			write(t, l, batch(l, 5000))
+		}
+		old, err = l.replaceActive(old, end, 5000)
+		must(t, err)
+		expect(t, "segments that may go", len(old), 2)
+	}
+}
+
 func TestRetentionBySizeKeepsAtLeastThatMuch(t *testing.T) {
 	l, _ := threes(t, 12, func(*Config) {})
 	cfg := l.Config()
