@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"path/filepath"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -29,7 +30,7 @@ func describeLogDirsEntry() entry {
 func (h *Handler) describeLogDirs(_ *server.Request, req *kmsg.DescribeLogDirsRequest) kmsg.Response {
 	resp := req.ResponseKind().(*kmsg.DescribeLogDirsResponse)
 	dir := kmsg.NewDescribeLogDirsResponseDir()
-	dir.Dir = h.Table.Dir()
+	dir.Dir = absolute(h.Table.Dir())
 	if space, err := h.Table.Space(); err == nil {
 		dir.TotalBytes, dir.UsableBytes = space.Total, space.Free
 	}
@@ -52,6 +53,14 @@ func (h *Handler) describeLogDirs(_ *server.Request, req *kmsg.DescribeLogDirsRe
 	return resp
 }
 
+// absolute is how Kafka names directories.
+func absolute(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
+		return abs
+	}
+	return dir
+}
+
 func sizeOf(p *partition.Partition) kmsg.DescribeLogDirsResponseDirTopicPartition {
 	rp := kmsg.NewDescribeLogDirsResponseDirTopicPartition()
 	rp.Partition, rp.Size = p.Index(), p.Size()
@@ -60,7 +69,7 @@ func sizeOf(p *partition.Partition) kmsg.DescribeLogDirsResponseDirTopicPartitio
 
 func offlineDir(p *partition.Partition) kmsg.DescribeLogDirsResponseDir {
 	dir := kmsg.NewDescribeLogDirsResponseDir()
-	dir.Dir, dir.ErrorCode = p.Dir(), kerr.KafkaStorageError.Code
+	dir.Dir, dir.ErrorCode = absolute(p.Dir()), kerr.KafkaStorageError.Code
 	rt := kmsg.NewDescribeLogDirsResponseDirTopic()
 	rt.Topic = p.Topic().Name
 	rt.Partitions = append(rt.Partitions, sizeOf(p))
