@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -18,7 +19,7 @@ func (h *Handler) topicsToCreate(s *catalog.Snapshot, req *kmsg.MetadataRequest)
 	var names []string
 	for _, t := range req.Topics {
 		missing := s.Topic(*t.Topic) == nil && !internalTopic(*t.Topic)
-		if missing && checkTopicName(*t.Topic).code == 0 {
+		if missing && checkTopicName(*t.Topic).code == 0 && !slices.Contains(names, *t.Topic) {
 			names = append(names, *t.Topic)
 		}
 	}
