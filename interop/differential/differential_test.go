@@ -4,10 +4,13 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/skeinstream/skein/interop/internal/report"
+	"github.com/skeinstream/skein/interop/internal/root"
 	"github.com/skeinstream/skein/interop/internal/target"
 	"github.com/skeinstream/skein/interop/kafka"
 )
@@ -41,7 +44,30 @@ func startPair(t *testing.T) *pair {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.close)
+	for _, s := range []*side{p.kafka, p.target} {
+		if err := s.warmUp(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return p
+}
+
+// TestEveryAllowedDifferenceIsDocumented ties the list to the page that users
+// read.
+func TestEveryAllowedDifferenceIsDocumented(t *testing.T) {
+	dir, err := root.Skein()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "docs", "differences.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range wanted() {
+		if a.reason == "" || !strings.Contains(string(page), a.reason) {
+			t.Errorf("docs/differences.md has no line with %q", a.reason)
+		}
+	}
 }
 
 // TestSameAnswersToRandomRequests draws cases until its time is up. A failing

@@ -47,13 +47,14 @@ func (s *side) renderBatch(topic string, b []byte) string {
 	if crc32.Checksum(b[crcFrom:], castagnoli()) == binary.BigEndian.Uint32(b[crcAt:]) {
 		checksum = "ok"
 	}
-	return fmt.Sprintf("{base %d epoch %s magic %d crc %s attributes %d last %d times %d..%s %s epoch %d seq %d count %d records %s}",
+	return fmt.Sprintf("{base %d epoch %s magic %d crc %s attributes %d last %d until %s %s epoch %d seq %d count %d records %s}",
 		batch.FirstOffset, s.epochName(topic, batch.PartitionLeaderEpoch), batch.Magic, checksum, batch.Attributes,
-		batch.LastOffsetDelta, batch.FirstTimestamp, s.timeName(batch.MaxTimestamp), s.producerName(batch.ProducerID),
+		batch.LastOffsetDelta, s.timeName(batch.MaxTimestamp), s.producerName(batch.ProducerID),
 		batch.ProducerEpoch, batch.FirstSequence, batch.NumRecords, content(batch))
 }
 
-// content is a hash of the records once decompressed.
+// content is a hash of the records' meaning: absolute times, deltas, keys,
+// values, headers.
 func content(batch kmsg.RecordBatch) string {
 	records := batch.Records
 	if codec := kgo.CompressionCodecType(batch.Attributes & codecMask); codec != 0 {
@@ -63,8 +64,23 @@ func content(batch kmsg.RecordBatch) string {
 		}
 		records = plain
 	}
-	sum := sha256.Sum256(records)
-	return fmt.Sprintf("%x", sum[:4])
+	hash := sha256.New()
+	for range batch.NumRecords {
+		length, n := binary.Varint(records)
+		if n <= 0 || length < 0 || int(length)+n > len(records) {
+			return "out of step"
+		}
+		var r kmsg.Record
+		if err := r.ReadFrom(records[:n+int(length)]); err != nil {
+			return fmt.Sprintf("unreadable: %v", err)
+		}
+		fmt.Fprintf(hash, "%d %d %d %q %q %v;", batch.FirstTimestamp+r.TimestampDelta64, r.OffsetDelta, r.Attributes, r.Key, r.Value, r.Headers)
+		records = records[n+int(length):]
+	}
+	if len(records) > 0 {
+		fmt.Fprintf(hash, "rest %q", records)
+	}
+	return fmt.Sprintf("%x", hash.Sum(nil)[:4])
 }
 
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }

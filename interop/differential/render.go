@@ -106,7 +106,9 @@ func (s *side) renderSlice(path, topic string, v reflect.Value, lines *[]string)
 	sort.SliceStable(elements, func(i, j int) bool {
 		return strings.Join(elements[i], "\n") < strings.Join(elements[j], "\n")
 	})
-	*lines = append(*lines, fmt.Sprintf("%s.len = %d", path, v.Len()))
+	if v.Len() == 0 && !v.IsNil() {
+		*lines = append(*lines, path+" = empty")
+	}
 	for _, e := range elements {
 		*lines = append(*lines, e...)
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -45,6 +46,24 @@ func newSide(name, addr string) (*side, error) {
 		s.ranges[k.ApiKey] = versions{k.MinVersion, k.MaxVersion}
 	}
 	return s, nil
+}
+
+// warmUp waits until the broker gives producer ids, which Kafka does a moment
+// after its start.
+func (s *side) warmUp() error {
+	for range 500 {
+		request := kmsg.NewPtrInitProducerIDRequest()
+		request.ProducerID, request.ProducerEpoch, request.TransactionTimeoutMillis = -1, -1, 60_000
+		response, err := s.conn.exchange(request)
+		if err != nil {
+			return fmt.Errorf("warming up %s: %w", s.name, err)
+		}
+		if response.(*kmsg.InitProducerIDResponse).ErrorCode == 0 {
+			return nil
+		}
+		pause(20 * time.Millisecond)
+	}
+	return fmt.Errorf("%s gives no producer ids", s.name)
 }
 
 // forget begins a new case.
@@ -157,47 +176,41 @@ func (s *side) learnEpoch(name string, partitions []kmsg.MetadataResponseTopicPa
 func (s *side) settle(topics ...string) error {
 	deadline := time.Now().Add(10 * time.Second)
 	for {
-		settled, err := s.settled(topics)
+		waiting, err := s.unsettled(topics)
 		if err != nil {
 			return err
 		}
-		if settled {
+		if waiting == "" {
 			return nil
 		}
 		if time.Now().After(deadline) {
-			return errors.New("topics did not settle within 10 s")
+			return errors.New("topics did not settle within 10 s: " + waiting)
 		}
 		pause(5 * time.Millisecond)
 	}
 }
 
-// settled asks both what the metadata say and what the logs answer.
-func (s *side) settled(topics []string) (bool, error) {
-	metadata := kmsg.NewPtrMetadataRequest()
-	metadata.Version = 12
-	for _, name := range topics {
-		t := kmsg.NewMetadataRequestTopic()
-		t.Topic = kmsg.StringPtr(name)
-		metadata.Topics = append(metadata.Topics, t)
-	}
+// unsettled asks both what the metadata say and what the logs answer, and
+// returns what is not as it will be.
+func (s *side) unsettled(topics []string) (string, error) {
 	if len(topics) == 0 {
-		return true, nil
+		return "", nil
 	}
-	response, err := s.ask(metadata)
+	response, err := s.ask(metadataOf(topics...))
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	offsets := kmsg.NewPtrListOffsetsRequest()
 	offsets.Version = 7
 	for _, t := range response.(*kmsg.MetadataResponse).Topics {
 		if t.ErrorCode != 0 || len(t.Partitions) == 0 {
-			return false, nil
+			return *t.Topic + " in the metadata: " + errorName(t.ErrorCode), nil
 		}
 		o := kmsg.NewListOffsetsRequestTopic()
 		o.Topic = *t.Topic
 		for _, p := range t.Partitions {
 			if p.Leader < 0 {
-				return false, nil
+				return o.Topic + " has a partition without a leader", nil
 			}
 			partition := kmsg.NewListOffsetsRequestTopicPartition()
 			partition.Partition, partition.Timestamp, partition.CurrentLeaderEpoch = p.Partition, -1, -1
@@ -205,22 +218,37 @@ func (s *side) settled(topics []string) (bool, error) {
 		}
 		offsets.Topics = append(offsets.Topics, o)
 	}
-	return s.logsServed(offsets)
+	return s.unserved(offsets)
 }
 
-func (s *side) logsServed(offsets *kmsg.ListOffsetsRequest) (bool, error) {
+func (s *side) unserved(offsets *kmsg.ListOffsetsRequest) (string, error) {
 	response, err := s.ask(offsets)
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	for _, t := range response.(*kmsg.ListOffsetsResponse).Topics {
 		for _, p := range t.Partitions {
 			if p.ErrorCode != 0 {
-				return false, nil
+				return fmt.Sprintf("%s/%d: %s", t.Topic, p.Partition, errorName(p.ErrorCode)), nil
 			}
 		}
 	}
-	return true, nil
+	return "", nil
+}
+
+// metadataOf asks about topics without creating them.
+func metadataOf(topics ...string) *kmsg.MetadataRequest {
+	request := kmsg.NewPtrMetadataRequest()
+	request.Version = 12
+	for i, name := range topics {
+		if slices.Contains(topics[:i], name) {
+			continue
+		}
+		t := kmsg.NewMetadataRequestTopic()
+		t.Topic = kmsg.StringPtr(name)
+		request.Topics = append(request.Topics, t)
+	}
+	return request
 }
 
 // pause lets a real broker, which has a clock of its own, go on.

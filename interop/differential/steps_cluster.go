@@ -68,12 +68,7 @@ func (s *side) settleAuto(names []string, auto bool) error {
 		return nil
 	}
 	for range 400 {
-		metadata := kmsg.NewPtrMetadataRequest()
-		metadata.Version = 12
-		for _, name := range names {
-			metadata.Topics = append(metadata.Topics, metadataTopic(s, "names", name))
-		}
-		response, err := s.ask(metadata)
+		response, err := s.ask(metadataOf(names...))
 		if err != nil {
 			return err
 		}

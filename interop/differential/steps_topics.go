@@ -237,12 +237,7 @@ func (w *world) createPartitions() step {
 // settlePartitions waits until a topic has so many partitions.
 func (s *side) settlePartitions(name string, count int32) error {
 	for range 500 {
-		metadata := kmsg.NewPtrMetadataRequest()
-		metadata.Version = 12
-		t := kmsg.NewMetadataRequestTopic()
-		t.Topic = kmsg.StringPtr(name)
-		metadata.Topics = append(metadata.Topics, t)
-		response, err := s.ask(metadata)
+		response, err := s.ask(metadataOf(name))
 		if err != nil {
 			return err
 		}

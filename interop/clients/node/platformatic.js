@@ -47,7 +47,7 @@ function * batches (messages) {
 }
 
 async function consume (bootstrap, topic, count, file) {
-  const consumer = new Consumer({ clientId: 'interop', groupId: 'unused', bootstrapBrokers: [bootstrap], retries: 1 })
+  const consumer = new Consumer({ clientId: 'interop', groupId: 'unused', bootstrapBrokers: [bootstrap], retries: 1, retryDelay: 20 })
   const got = collector(Number(count))
   got.done.catch(() => {})
   try {
@@ -76,7 +76,7 @@ async function fetchOnce (consumer, topicId, node, next, got) {
     node,
     minBytes: 1,
     maxBytes: 16 << 20,
-    maxWaitTime: 500,
+    maxWaitTime: 50,
     topics: [{
       topicId,
       partitions: next.map((offset, partition) => (

@@ -101,7 +101,7 @@ func nodeClients() []Client {
 				if err != nil {
 					return nil, err
 				}
-				return fresh{open}, first.Close()
+				return &renewed{open: open, conn: first}, nil
 			},
 		},
 	}

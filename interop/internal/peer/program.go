@@ -115,28 +115,41 @@ func (p *program) Close() error {
 	}
 }
 
-// fresh is a client whose program is started anew for each command, because
-// one failure leaves it broken.
-type fresh struct {
+// renewed is a client whose program is started anew after a failure, which
+// leaves it broken.
+type renewed struct {
 	open func() (Conn, error)
+	conn Conn
 }
 
-func (f fresh) Produce(ctx context.Context, bootstrap, topic, codec, file string) error {
-	conn, err := f.open()
-	if err != nil {
-		return err
+func (r *renewed) Produce(ctx context.Context, bootstrap, topic, codec, file string) error {
+	return r.do(func() error { return r.conn.Produce(ctx, bootstrap, topic, codec, file) })
+}
+
+func (r *renewed) Consume(ctx context.Context, bootstrap, topic string, count int, file string) error {
+	return r.do(func() error { return r.conn.Consume(ctx, bootstrap, topic, count, file) })
+}
+
+func (r *renewed) do(command func() error) error {
+	if r.conn == nil {
+		conn, err := r.open()
+		if err != nil {
+			return err
+		}
+		r.conn = conn
 	}
-	defer conn.Close()
-	return conn.Produce(ctx, bootstrap, topic, codec, file)
-}
-
-func (f fresh) Consume(ctx context.Context, bootstrap, topic string, count int, file string) error {
-	conn, err := f.open()
+	err := command()
 	if err != nil {
-		return err
+		err = errors.Join(err, r.Close())
 	}
-	defer conn.Close()
-	return conn.Consume(ctx, bootstrap, topic, count, file)
+	return err
 }
 
-func (fresh) Close() error { return nil }
+func (r *renewed) Close() error {
+	if r.conn == nil {
+		return nil
+	}
+	err := r.conn.Close()
+	r.conn = nil
+	return err
+}

@@ -50,7 +50,7 @@ func startSkein(t testing.TB, settings map[string]string) Target {
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("the broker said:\n%s", b.Log())
+			t.Logf("the broker said last:\n%s", lastLines(b.Log(), 30))
 		}
 	})
 	restart := func() error { return errors.Join(b.Stop(), b.Start(t.Context())) }
@@ -61,6 +61,11 @@ func startKafka(t testing.TB, settings map[string]string) Target {
 	t.Helper()
 	b := Kafka(t, kafka.Options{Settings: settings})
 	return Target{Name: "kafka", Addr: b.Addr, DataDir: b.DataDir}
+}
+
+func lastLines(text string, n int) string {
+	lines := strings.Split(text, "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
 // Kafka starts a real Kafka that ends with the test. Where it cannot be had
