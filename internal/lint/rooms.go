@@ -50,7 +50,8 @@ var rooms = map[string]room{
 	"broker/internal/producers":    {Pure: true, Rooms: []string{"broker/internal/record"}, Others: []string{kerr}},
 	"broker/internal/record":       {Pure: true, Others: []string{klauspost, lz4, kerr}},
 
-	"assign": {Pure: true},
+	"assign":                {Pure: true, Rooms: []string{"assign/internal/*"}},
+	"assign/internal/group": {Pure: true},
 
 	"internal/nearest":      {Pure: true},
 	"internal/settings":     {Pure: true, Rooms: []string{"internal/nearest"}},

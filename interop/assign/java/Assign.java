@@ -88,7 +88,7 @@ public class Assign {
                     if (!rack.equals("-"))
                         replicas.add(new Node(replicas.size() + 1, "h", 1, rack));
             Node[] nodes = replicas.toArray(new Node[0]);
-            partitions.add(new PartitionInfo(name, p, nodes.length == 0 ? Node.noNode() : nodes[0], nodes, nodes));
+            partitions.add(new PartitionInfo(name, p, null, nodes, nodes));
         }
     }
 

@@ -1,0 +1,201 @@
+package assign
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/skeinstream/skein/assign/internal/group"
+)
+
+// maxPartitions keeps every sum of the solver inside 32 bits.
+const maxPartitions = 1 << 30
+
+// index is an Input in numbers: members and topics by their place in the
+// canonical order, on which no plan depends otherwise.
+type index struct {
+	*group.Group
+	in Input
+	// order[place] is the member's position in in.Members, topicAt[place] the
+	// topic's in in.Topics.
+	order, topicAt []int32
+	names          []string
+	place          map[string]int32 // topic name to place
+}
+
+func newIndex(in Input) (*index, error) {
+	x := &index{in: in}
+	if err := x.orderMembers(); err != nil {
+		return nil, err
+	}
+	base, err := x.orderTopics()
+	if err != nil {
+		return nil, err
+	}
+	x.subscribe(base)
+	return x, nil
+}
+
+func (x *index) member(place int32) *Member { return &x.in.Members[x.order[place]] }
+
+func (x *index) topic(place int32) *Topic { return &x.in.Topics[x.topicAt[place]] }
+
+// orderMembers puts static members first, by instance id, then all others by
+// member id (R-A3, KIP-345): a static member that restarts under a new member
+// id keeps its place.
+func (x *index) orderMembers() error {
+	x.order = positions(len(x.in.Members))
+	slices.SortFunc(x.order, func(a, b int32) int { return compareMembers(&x.in.Members[a], &x.in.Members[b]) })
+	return x.checkIDs()
+}
+
+// checkIDs wants every member id once.
+func (x *index) checkIDs() error {
+	byID := x.order
+	if len(byID) > 0 && x.member(0).InstanceID != "" { // the order is not that of the ids alone
+		byID = slices.Clone(x.order)
+		slices.SortFunc(byID, func(a, b int32) int { return strings.Compare(x.in.Members[a].ID, x.in.Members[b].ID) })
+	}
+	for i := 1; i < len(byID); i++ {
+		if id := x.in.Members[byID[i]].ID; id == x.in.Members[byID[i-1]].ID {
+			return fmt.Errorf("%w: %q", ErrDuplicateMember, id)
+		}
+	}
+	return nil
+}
+
+func compareMembers(a, b *Member) int {
+	if (a.InstanceID != "") != (b.InstanceID != "") {
+		if a.InstanceID != "" {
+			return -1
+		}
+		return 1
+	}
+	if a.InstanceID != b.InstanceID {
+		return compareUTF16(a.InstanceID, b.InstanceID)
+	}
+	return compareUTF16(a.ID, b.ID)
+}
+
+// compareUTF16 orders strings as Java does, by UTF-16 units. That is the order
+// of the bytes, except that code points beyond 16 bits (whose UTF-8 begins with
+// 0xf0 or more) are surrogates there and come before 0xe000 to 0xffff (which
+// begin with 0xee or 0xef).
+func compareUTF16(a, b string) int {
+	for i := range min(len(a), len(b)) {
+		if x, y := a[i], b[i]; x != y {
+			if x >= 0xee && y >= 0xee && (x >= 0xf0) != (y >= 0xf0) {
+				return cmp.Compare(y, x)
+			}
+			return cmp.Compare(x, y)
+		}
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// orderTopics puts topics in the order of their names.
+func (x *index) orderTopics() (base []int32, err error) {
+	x.topicAt = positions(len(x.in.Topics))
+	byName := func(a, b int32) int { return strings.Compare(x.in.Topics[a].Name, x.in.Topics[b].Name) }
+	if !slices.IsSortedFunc(x.topicAt, byName) {
+		slices.SortFunc(x.topicAt, byName)
+	}
+	x.names = make([]string, len(x.topicAt))
+	x.place = make(map[string]int32, len(x.topicAt))
+	base = make([]int32, len(x.topicAt)+1)
+	var n int64
+	for t := range x.topicAt {
+		topic := x.topic(int32(t))
+		x.names[t], x.place[topic.Name] = topic.Name, int32(t)
+		if n += int64(max(topic.Partitions, 0)); n > maxPartitions {
+			return nil, fmt.Errorf("%w: more than %d", ErrTooLarge, maxPartitions)
+		}
+		base[t+1] = int32(n)
+	}
+	if len(x.place) < len(x.names) {
+		return nil, ErrDuplicateTopic
+	}
+	return base, nil
+}
+
+// subscribe groups the members by what they subscribe to. Most have the list of
+// the one before them, so that names are looked up once a class, not once a member.
+func (x *index) subscribe(base []int32) {
+	b := group.NewBuilder(base, len(x.order))
+	seen := map[outline][]int32{} // members whose lists look alike
+	for m := range int32(len(x.order)) {
+		topics := x.member(m).Topics
+		if m > 0 && sameNames(topics, x.member(m-1).Topics) {
+			b.JoinAs(m, m-1)
+			continue
+		}
+		look := outlineOf(topics)
+		twin := slices.IndexFunc(seen[look], func(o int32) bool { return sameNames(topics, x.member(o).Topics) })
+		if twin >= 0 {
+			b.JoinAs(m, seen[look][twin])
+			continue
+		}
+		seen[look] = append(seen[look], m)
+		b.Begin()
+		x.eachTopic(topics, b.Subscribe)
+		b.End(m)
+	}
+	x.Group = b.Group()
+}
+
+// outline is what a list of names shows at a glance.
+type outline struct {
+	length      int
+	first, last string
+}
+
+func outlineOf(names []string) outline {
+	if len(names) == 0 {
+		return outline{}
+	}
+	return outline{len(names), names[0], names[len(names)-1]}
+}
+
+// sameNames reports whether two lists are equal; lists decoded together are one.
+func sameNames(a, b []string) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
+}
+
+// eachTopic calls do with the place of every known topic of a list.
+func (x *index) eachTopic(names []string, do func(int32)) {
+	next := int32(0)
+	for _, name := range names {
+		if t, known := x.find(name, next); known {
+			do(t)
+			next = t + 1
+		}
+	}
+}
+
+// find returns the place of a topic; lists are mostly in order, so that hint,
+// the place after the last one found, is tried first.
+func (x *index) find(name string, hint int32) (int32, bool) {
+	if int(hint) < len(x.names) && x.names[hint] == name {
+		return hint, true
+	}
+	t, known := x.place[name]
+	return t, known
+}
+
+// vacant returns an owner for every partition: nobody.
+func (x *index) vacant() []int32 {
+	owner := make([]int32, x.Partitions())
+	for p := range owner {
+		owner[p] = group.None
+	}
+	return owner
+}
+
+func positions(n int) []int32 {
+	list := make([]int32, n)
+	for i := range list {
+		list[i] = int32(i)
+	}
+	return list
+}

@@ -1,0 +1,165 @@
+package group
+
+import "slices"
+
+// Builder groups members by their subscriptions.
+type Builder struct {
+	g *Group
+	// stamp marks, by topic, the last subscription that named it.
+	stamp   []int32
+	turn    int32
+	topics  []int32
+	classes interner
+}
+
+// NewBuilder starts a group of the given number of members; base is Group.Base.
+func NewBuilder(base []int32, members int) *Builder {
+	b := &Builder{g: &Group{Base: base, MemberClass: make([]int32, members)}}
+	b.stamp = make([]int32, len(base)-1)
+	b.g.Topics.Start = []int32{0}
+	return b
+}
+
+// JoinAs puts member m into the class of another.
+func (b *Builder) JoinAs(m, other int32) { b.g.MemberClass[m] = b.g.MemberClass[other] }
+
+// Begin starts the subscription of a member that may be of a new class.
+func (b *Builder) Begin() {
+	b.turn++
+	b.topics = b.topics[:0]
+}
+
+// Subscribe adds a topic to it; one without partitions, or named twice, adds nothing.
+func (b *Builder) Subscribe(t int32) {
+	if b.stamp[t] == b.turn || b.g.Count(t) == 0 {
+		return
+	}
+	b.stamp[t] = b.turn
+	b.topics = append(b.topics, t)
+}
+
+// End puts member m into the class of the topics named since Begin.
+func (b *Builder) End(m int32) {
+	if !slices.IsSorted(b.topics) {
+		slices.Sort(b.topics)
+	}
+	b.g.MemberClass[m] = b.find()
+}
+
+func (b *Builder) find() int32 {
+	class, fresh := b.classes.find(b.topics, b.g.Topics.Of)
+	if fresh {
+		b.g.Topics.Items = append(b.g.Topics.Items, b.topics...)
+		b.g.Topics.Start = append(b.g.Topics.Start, int32(len(b.g.Topics.Items)))
+	}
+	return class
+}
+
+// Group finishes: it groups the topics by who subscribes to them.
+func (b *Builder) Group() *Group {
+	g := b.g
+	g.Members = Invert(g.MemberClass, g.Topics.Len())
+	subscribers := g.subscribersByTopic()
+	first := g.classifyTopics(subscribers)
+	g.ClassTopics = Invert(g.TopicClass, len(first))
+	g.Subscribers = pick(subscribers, first)
+	return g
+}
+
+// subscribersByTopic lists the member classes of every topic.
+func (g *Group) subscribersByTopic() Lists {
+	topics := len(g.Base) - 1
+	l := Lists{Start: make([]int32, topics+1), Items: make([]int32, len(g.Topics.Items))}
+	for _, t := range g.Topics.Items {
+		l.Start[t+1]++
+	}
+	Accumulate(l.Start)
+	for c := range int32(g.Topics.Len()) {
+		for _, t := range g.Topics.Of(c) {
+			l.Items[l.Start[t]] = c
+			l.Start[t]++
+		}
+	}
+	rewind(l.Start)
+	return l
+}
+
+// classifyTopics fills TopicClass and returns the first topic of each class.
+func (g *Group) classifyTopics(subscribers Lists) (first []int32) {
+	g.TopicClass = make([]int32, subscribers.Len())
+	var classes interner
+	for t := range g.TopicClass {
+		s := subscribers.Of(int32(t))
+		if len(s) == 0 {
+			g.TopicClass[t] = None
+			continue
+		}
+		c, fresh := classes.find(s, func(c int32) []int32 { return subscribers.Of(first[c]) })
+		if fresh {
+			first = append(first, int32(t))
+		}
+		g.TopicClass[t] = c
+	}
+	return first
+}
+
+// pick returns the named lists of l.
+func pick(l Lists, which []int32) Lists {
+	out := Lists{Start: make([]int32, 1, len(which)+1)}
+	n := 0
+	for _, i := range which {
+		n += len(l.Of(i))
+	}
+	out.Items = make([]int32, 0, n)
+	for _, i := range which {
+		out.Items = append(out.Items, l.Of(i)...)
+		out.Start = append(out.Start, int32(len(out.Items)))
+	}
+	return out
+}
+
+// interner numbers lists: equal lists have one number. It knows only hashes,
+// the lists themselves lie with its user.
+type interner struct {
+	last int32            // the number given out last, the likeliest next
+	head map[uint64]int32 // hash to the newest number with it
+	next []int32          // to the next older number with the same hash
+}
+
+// find returns the number of list, and whether it is a fresh one; at returns
+// the list of an older number.
+func (n *interner) find(list []int32, at func(int32) []int32) (number int32, fresh bool) {
+	if len(n.next) > 0 && slices.Equal(at(n.last), list) {
+		return n.last, false
+	}
+	h := hash(list)
+	head, seen := n.head[h]
+	if !seen {
+		head = None
+	}
+	for n.last = head; n.last != None; n.last = n.next[n.last] {
+		if slices.Equal(at(n.last), list) {
+			return n.last, false
+		}
+	}
+	n.last = int32(len(n.next))
+	n.next = append(n.next, head)
+	if n.head == nil {
+		n.head = map[uint64]int32{}
+	}
+	n.head[h] = n.last
+	return n.last, true
+}
+
+// hash mixes a list of numbers; lists with equal hashes are still compared.
+func hash(list []int32) uint64 {
+	h := uint64(len(list))
+	for _, x := range list {
+		h ^= uint64(x) + 0x9e3779b97f4a7c15
+		h *= 0xbf58476d1ce4e5b9
+		h ^= h >> 29
+		h *= 0x94d049bb133111eb
+		h ^= h >> 32
+	}
+	return h
+}
