@@ -257,3 +257,17 @@ func TestProduceWithoutTopicsIsAnsweredEmpty(t *testing.T) {
 		}
 	})
 }
+
+// TestProduceVersionsThatAreOnlyAdvertised is T3: 0 to 2 close the connection, as in Kafka 4.
+func TestProduceVersionsThatAreOnlyAdvertised(t *testing.T) {
+	inBroker(t, nil, func(b *testBroker) {
+		b.create(topic("t", 1, 1))
+		for version := range int16(produceMin) {
+			c := b.another()
+			c.sendBody(0, version, false, b.produceTo(version, "t", 0, records("v")).AppendTo(nil))
+			if _, err := c.conn.Read(make([]byte, 1)); err != io.EOF {
+				t.Errorf("v%d: %v", version, err)
+			}
+		}
+	})
+}

@@ -161,37 +161,40 @@ func (f *fetch) failure(code int16) fetchResult {
 func (f *fetch) collect(incremental bool) {
 	hits := f.hits
 	for of := range f.session.All() {
-		var r fetchResult
-		if len(hits) > 0 && hits[0].of == of {
-			hit := &hits[0]
-			hits = hits[1:]
-			if hit.unknown {
-				continue
-			}
-			r = hit.result
-		} else {
-			r = f.quiet(of)
+		if len(hits) == 0 || hits[0].of != of {
+			f.tellQuiet(of, incremental)
+			continue
 		}
-		f.tell(of, r, incremental)
+		if hit := &hits[0]; !hit.unknown {
+			f.tell(of, &hit.result, incremental)
+		}
+		hits = hits[1:]
 	}
 	for i := range f.hits {
 		if hit := &f.hits[i]; hit.unknown {
 			hit.result.abortedKnown = true
-			f.tell(hit.of, hit.result, incremental)
+			f.tell(hit.of, &hit.result, incremental)
 		}
 	}
 }
 
-// quiet is the result of a partition without records. It has been read before, so it is there.
-func (f *fetch) quiet(of *fetchsession.Partition) fetchResult {
+// tellQuiet puts in a partition without records. It has been read before, so it is there, and mostly it stands as told.
+func (f *fetch) tellQuiet(of *fetchsession.Partition, incremental bool) {
 	p, code := f.find(of)
 	if code != 0 {
-		return f.failure(code)
+		r := f.failure(code)
+		f.tell(of, &r, incremental)
+		return
 	}
-	return f.result(&partition.ReadResult{HighWatermark: p.HighWatermark(), LastStable: p.LastStableOffset(), Start: p.StartOffset()})
+	highWatermark, start := p.HighWatermark(), p.StartOffset()
+	if incremental && of.Told(highWatermark, start) {
+		return
+	}
+	r := f.result(&partition.ReadResult{HighWatermark: highWatermark, LastStable: p.LastStableOffset(), Start: start})
+	f.tell(of, &r, incremental)
 }
 
-func (f *fetch) tell(of *fetchsession.Partition, r fetchResult, incremental bool) {
+func (f *fetch) tell(of *fetchsession.Partition, r *fetchResult, incremental bool) {
 	news := f.session.Report(of, fetchsession.Result{
 		HighWatermark: r.highWatermark,
 		Start:         r.start,
@@ -202,5 +205,5 @@ func (f *fetch) tell(of *fetchsession.Partition, r fetchResult, incremental bool
 		return
 	}
 	r.topic, r.id, r.index = of.Topic, of.ID, of.Index
-	f.answer.results = append(f.answer.results, r)
+	f.answer.results = append(f.answer.results, *r)
 }

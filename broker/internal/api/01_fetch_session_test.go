@@ -163,6 +163,16 @@ func (b *testBroker) waited(req *kmsg.FetchRequest, most time.Duration) (*kmsg.F
 	return b.fetched(req), time.Since(began)
 }
 
+// later runs fn after a while, beside the test. The test waits for its end with what is returned.
+func later(d time.Duration, fn func()) (ended func()) {
+	done := make(chan struct{})
+	time.AfterFunc(d, func() {
+		defer close(done)
+		fn()
+	})
+	return func() { <-done }
+}
+
 // TestFetchWaits is T26: until there is enough over all partitions, or the time is up.
 func TestFetchWaits(t *testing.T) {
 	inBroker(t, nil, func(b *testBroker) {
@@ -173,15 +183,17 @@ func TestFetchWaits(t *testing.T) {
 		if _, took := b.waited(b.fetchOf(11, both...), time.Second); took != time.Second {
 			t.Errorf("without records it took %v", took)
 		}
-		time.AfterFunc(300*time.Millisecond, func() { other.wrote("t", 1, records("a")) })
+		ended := later(300*time.Millisecond, func() { other.wrote("t", 1, records("a")) })
 		resp, took := b.waited(b.fetchOf(11, both...), time.Second)
+		ended()
 		if got := summary(t, resp, 0); got != "none 0:0/0 1:1/1" || took != 300*time.Millisecond {
 			t.Errorf("records came: %s after %v", got, took)
 		}
 		enough := b.fetchOf(11, both...)
 		enough.MinBytes = 2 * size
-		time.AfterFunc(300*time.Millisecond, func() { other.wrote("t", 0, records("b")) })
+		ended = later(300*time.Millisecond, func() { other.wrote("t", 0, records("b")) })
 		resp, took = b.waited(enough, time.Second)
+		ended()
 		if got := summary(t, resp, 0); got != "none 0:1/1 1:1/1" || took != 300*time.Millisecond {
 			t.Errorf("enough in both: %s after %v", got, took)
 		}
@@ -249,8 +261,9 @@ func TestFetchWakesOnDeletion(t *testing.T) {
 	inBroker(t, nil, func(b *testBroker) {
 		b.create(topic("t", 1, 1))
 		id := b.topicID("t")
-		time.AfterFunc(300*time.Millisecond, func() { _ = b.Catalog.DeleteTopic(context.Background(), id) })
+		ended := later(300*time.Millisecond, func() { _ = b.Catalog.DeleteTopic(context.Background(), id) })
 		resp, took := b.waited(b.fetchOf(11, fetchFrom{"t", 0, 0}), time.Second)
+		ended()
 		if got := summary(t, resp, 0); got != "none 0:error 3" || took != 300*time.Millisecond {
 			t.Errorf("%s after %v", got, took)
 		}
@@ -288,11 +301,12 @@ func TestManyFetchesWaitAndAllAreAnswered(t *testing.T) {
 				answers <- summary(t, c.fetched(req), 0)
 			}()
 		}
-		time.AfterFunc(time.Second, func() { b.another().wrote("t", 0, records("a")) })
+		ended := later(time.Second, func() { b.wrote("t", 0, records("a")) })
 		for range 50 {
 			if got := <-answers; got != "none 0:1/1" {
 				t.Errorf("%s", got)
 			}
 		}
+		ended()
 	})
 }

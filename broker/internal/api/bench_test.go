@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,12 +28,17 @@ type benchBroker struct {
 
 func startBench(b *testing.B, configs map[string]string) *benchBroker {
 	b.Helper()
+	return startBenchOf(b, 1, configs)
+}
+
+func startBenchOf(b *testing.B, partitions int32, configs map[string]string) *benchBroker {
+	b.Helper()
 	dir := b.TempDir()
 	c, err := catalog.Open(vfs.Disk(), dir+"/catalog", catalog.Options{Random: rand.NewChaCha8([32]byte{})})
 	if err != nil {
 		b.Fatal(err)
 	}
-	if _, err := c.CreateTopic(context.Background(), catalog.Topic{Name: "t", Partitions: 1, Configs: configs}); err != nil {
+	if _, err := c.CreateTopic(context.Background(), catalog.Topic{Name: "t", Partitions: partitions, Configs: configs}); err != nil {
 		b.Fatal(err)
 	}
 	config, err := settings.ResolveBroker(settings.Layers{})
@@ -116,3 +122,47 @@ func BenchmarkFetch(b *testing.B) {
 	b.ResetTimer()
 	broker.requests(b, req, b.N, 64)
 }
+
+// BenchmarkFetchSession is a consumer of many partitions: each round, one of them gets a batch while the fetch waits.
+func BenchmarkFetchSession(b *testing.B) {
+	const partitions = 1000
+	broker := startBenchOf(b, partitions, map[string]string{"skein.durability": "os"})
+	req := broker.fetchOf(12)
+	for i := range int32(partitions) {
+		req.Topics = append(req.Topics, broker.fetchOf(12, fetchFrom{"t", i, 0}).Topics...)
+	}
+	req.SessionEpoch, req.MaxBytes = 0, 1<<20
+	session := broker.fetched(req)
+	req = broker.fetchOf(12)
+	req.SessionID, req.MaxWaitMillis = session.SessionID, 10_000
+	batch := records("v")
+	waiting := make(chan struct{})
+	go func() {
+		for i := range b.N {
+			<-waiting
+			done := make(appendDone)
+			a := partition.Append{Records: slices.Clone(batch), Done: done}
+			broker.Table.Topic("t").Partition(int32(i % partitions)).Append(&a)
+			<-done
+		}
+	}()
+	next := make([]int64, partitions)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		req.SessionEpoch = int32(i%1_000_000) + 1
+		waiting <- struct{}{}
+		resp := broker.fetched(req)
+		req.Topics = req.Topics[:0]
+		for _, t := range resp.Topics {
+			for _, p := range t.Partitions {
+				next[p.Partition] = p.HighWatermark
+				req.Topics = append(req.Topics, broker.fetchOf(12, fetchFrom{"t", p.Partition, p.HighWatermark}).Topics...)
+			}
+		}
+	}
+}
+
+type appendDone chan struct{}
+
+func (d appendDone) Appended(*partition.Append) { close(d) }

@@ -161,11 +161,16 @@ func (p *Partition) Owes(start int64) bool {
 	return p.sentHighWatermark < 0 || p.sentStart != start
 }
 
+// Told reports whether the client knows that the partition stands so: then there is nothing to report without records.
+func (p *Partition) Told(highWatermark, start int64) bool {
+	return p.sentHighWatermark == highWatermark && p.sentStart == start
+}
+
 // Report tells whether the result r of p is part of an incremental answer, remembers it as told, and sends a partition
 // with records to the end of the order, so that each gets its turn when an answer cannot hold them all. A failure is
 // told every time, and what follows it as well (T25).
 func (s *Session) Report(p *Partition, r Result) bool {
-	told := p.sentHighWatermark == r.HighWatermark && p.sentStart == r.Start
+	told := p.Told(r.HighWatermark, r.Start)
 	p.sentHighWatermark, p.sentStart = r.HighWatermark, r.Start
 	if r.Failed {
 		p.sentHighWatermark = -1
