@@ -50,7 +50,7 @@ type fetch struct {
 	hits     []fetchHit
 	bounds   []int64 // where reading ended for now, in the session's order
 	answer   fetchAnswer
-	deadline time.Time
+	deadline time.Time // set when it first waits
 
 	// While it waits; see 01_fetch_wait.go.
 	state    atomic.Int32
@@ -89,6 +89,7 @@ func (p *fetchPool) put(f *fetch) {
 	f.hits, f.waiting = f.hits[:0], f.waiting[:0]
 	f.handler, f.request, f.ctx, f.session, f.stopCtx = nil, nil, nil, nil, nil
 	f.over.Store(false)
+	f.deadline = time.Time{}
 	p.pool.Put(f)
 }
 
@@ -101,7 +102,6 @@ func (h *Handler) fetch(ctx context.Context, r *server.Request) {
 		return
 	}
 	f.answer.version = r.Version
-	f.deadline = r.Received.Add(time.Duration(max(f.maxWaitMs, 0)) * time.Millisecond)
 	if f.isolation != 0 && f.isolation != readCommitted {
 		f.refuseAll(kerr.UnknownServerError.Code)
 		return

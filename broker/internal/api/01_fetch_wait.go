@@ -56,6 +56,9 @@ func (f *fetch) enlist() bool {
 
 // arm sets the timer, and hears of the end of the connection.
 func (f *fetch) arm() {
+	if f.deadline.IsZero() {
+		f.deadline = time.Now().Add(time.Duration(f.maxWaitMs) * time.Millisecond)
+	}
 	left := time.Until(f.deadline)
 	if f.timer == nil {
 		f.timer = time.AfterFunc(left, f.onTime)
