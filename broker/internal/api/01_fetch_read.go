@@ -135,7 +135,7 @@ func (f *fetch) result(got *partition.ReadResult) fetchResult {
 	}
 	r := fetchResult{
 		highWatermark: got.HighWatermark, lastStable: got.LastStable, start: got.Start,
-		aborted: got.Aborted, abortedKnown: f.isolation == readCommitted,
+		aborted: got.Aborted, abortedKnown: f.isolation == readCommitted && !got.Diverging,
 		diverging: noLeaderHint(), divergingEnd: -1, leader: noLeaderHint(),
 		records: got.Records,
 	}

@@ -119,7 +119,9 @@ func (h *Handler) metadataTopics(s *catalog.Snapshot, req *kmsg.MetadataRequest)
 	}
 	if req.IncludeTopicAuthorizedOperations && req.Version >= 8 {
 		for i := range topics {
-			topics[i].AuthorizedOperations = topicOperations
+			if topics[i].ErrorCode != kerr.UnknownTopicID.Code {
+				topics[i].AuthorizedOperations = topicOperations
+			}
 		}
 	}
 	return topics

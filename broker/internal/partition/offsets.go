@@ -81,15 +81,15 @@ func (p *Partition) DeleteRecords(before int64) (start int64, code int16) {
 	if code := p.refusal(); code != 0 {
 		return -1, code
 	}
+	if !p.topic.Settings().Delete {
+		return -1, kerr.PolicyViolation.Code
+	}
 	highWatermark := p.HighWatermark()
 	if before == HighWatermarkMark {
 		before = highWatermark
 	}
 	if before < 0 || before > highWatermark {
 		return -1, kerr.OffsetOutOfRange.Code
-	}
-	if !p.topic.Settings().Delete {
-		return -1, kerr.PolicyViolation.Code
 	}
 	if err := p.log.SetStartOffset(before); err != nil {
 		if errors.Is(err, storage.ErrOffsetOutOfRange) {
