@@ -35,6 +35,7 @@ func (c *Committer) checkpointUpTo(upTo uint64, sync func() error) error {
 	if err != nil {
 		err = fatalError("syncing segments for a checkpoint", err)
 	} else {
+		c.recovered.Store(false)
 		files, err = c.wal.recycle(upTo)
 	}
 	if c.cfg.Events.Checkpoint != nil {
@@ -95,7 +96,7 @@ func (c *Committer) roll() (uint64, error) {
 		return 0, err
 	}
 	c.unsaved.Store(0)
-	upTo := c.wal.header.number
+	upTo := min(c.wal.header.number, c.wal.kept)
 	for _, l := range c.stuck {
 		upTo = min(upTo, l.pendingFile)
 	}

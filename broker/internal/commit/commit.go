@@ -36,6 +36,9 @@ var (
 	ErrFatal = errors.New("commit log is dead")
 	// ErrClosed is what Enqueue says after Shutdown, and what writes get that Shutdown had no time for.
 	ErrClosed = errors.New("commit log is closed")
+	// ErrKeep is wrapped by what replay returns for a frame that its partition cannot take now. The replay goes on; the frame
+	// stays in the log, and everything after it, until a later start has replayed it.
+	ErrKeep = errors.New("the frame must stay in the log")
 	// ErrGone is wrapped by what a Target returns from WriteSegment when its partition has been deleted. Nothing of it is
 	// tried again.
 	ErrGone = errors.New("partition is gone")
@@ -114,6 +117,7 @@ type Committer struct {
 	ended      chan struct{} // closed when there will be no more rounds
 	done       chan struct{} // closed when Run has returned
 	unsaved    atomic.Int64  // bytes of log since the last checkpoint
+	recovered  atomic.Bool   // there has been none since what was replayed
 
 	mu      sync.Mutex // guards what follows
 	queue   []*Write
@@ -131,9 +135,9 @@ type note struct {
 }
 
 // Open replays the log in dir, which is made when missing, and opens it for writing. Replay gets, in order, the frames of
-// all rounds that may have been answered; its error ends Open. A torn last round is left out without a word; anything else
+// all rounds that may have been answered; its error ends Open, save ErrKeep. A torn last round is left out without a word; anything else
 // that cannot be read is a *DamageError, and then nothing has been changed. What was replayed is durable in the log, not
-// in segments; it is replayed again until a checkpoint.
+// in segments; it is replayed again until a checkpoint, which Run makes at once if SyncSegments is set.
 func Open(fs vfs.FS, dir string, cfg Config, replay func(Frame) error) (*Committer, error) {
 	cfg = cfg.withDefaults()
 	wal, err := openWAL(fs, dir, cfg, replay)
@@ -153,6 +157,10 @@ func Open(fs vfs.FS, dir string, cfg Config, replay func(Frame) error) (*Committ
 	}
 	close(c.always)
 	c.unsaved.Store(wal.usedBytes)
+	if len(wal.used) > 0 {
+		c.recovered.Store(true)
+		signal(c.chores)
+	}
 	return c, nil
 }
 

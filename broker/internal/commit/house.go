@@ -14,7 +14,7 @@ func (c *Committer) wantsSpare() bool {
 }
 
 func (c *Committer) checkpointDue() bool {
-	return c.cfg.SyncSegments != nil && c.unsaved.Load() >= c.cfg.CheckpointBytes
+	return c.cfg.SyncSegments != nil && (c.recovered.Load() || c.unsaved.Load() >= c.cfg.CheckpointBytes)
 }
 
 // keepHouse does beside the rounds what would hold them up.

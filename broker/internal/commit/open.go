@@ -23,7 +23,7 @@ func openWAL(fs vfs.FS, dir string, cfg Config, replay func(Frame) error) (*wal,
 		return nil, err
 	}
 	w := &wal{fs: fs, dir: dir, cfg: cfg, turn: make(chan struct{}, 1)}
-	w.written, w.durable = r.last, r.last
+	w.written, w.durable, w.kept = r.last, r.last, r.kept
 	if err := w.takeUsed(r.used); err != nil {
 		return nil, err
 	}

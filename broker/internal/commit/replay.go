@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,6 +37,7 @@ type replayed struct {
 	used   []usedFile
 	spares []walFile
 	last   uint64 // number of the last frame that counts
+	kept   uint64 // number of the first file with a frame that must stay
 }
 
 type usedFile struct {
@@ -48,7 +50,7 @@ func replayLog(fs vfs.FS, dir string, yield func(Frame) error) (*replayed, error
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("listing the commit log: %w", err)
 	}
-	r := new(replayed)
+	r := &replayed{kept: math.MaxUint64}
 	for _, name := range names {
 		number, ok := parseFileName(name)
 		if !ok {
@@ -85,7 +87,14 @@ func (r *replayed) file(fs vfs.FS, name string, number uint64, yield func(Frame)
 		return err
 	}
 	s.number, s.seed, s.last = number, header.seed(), r.last
-	end, err := s.frames(yield)
+	end, err := s.frames(func(f Frame) error {
+		err := yield(f)
+		if errors.Is(err, ErrKeep) {
+			r.kept = min(r.kept, number)
+			return nil
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}

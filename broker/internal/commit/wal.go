@@ -35,6 +35,7 @@ type wal struct {
 
 	ready     atomic.Int32 // number of spares
 	usedBytes int64        // found at Open
+	kept      uint64       // the first file with a frame that must stay
 }
 
 // walFile is a file of the log that is full or spare. Only the current one is open.
