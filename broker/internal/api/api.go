@@ -17,6 +17,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/skeinstream/skein/broker/internal/catalog"
 	"github.com/skeinstream/skein/broker/internal/server"
 	"github.com/skeinstream/skein/internal/settings"
@@ -104,6 +106,22 @@ func (h *Handler) Supports(key, version int16) bool {
 func (h *Handler) Flexible(key, version int16) bool {
 	e, ok := h.table[key]
 	return ok && version >= e.flexible
+}
+
+// The limits of all requests but Produce, which carries records and is decoded in place. The largest honest ones name
+// every partition of a large broker: at some 20 bytes each, controlBytes hold 200,000. Decoded and answered, a request
+// takes 10 to 60 times its size when its parts are as small as they can be.
+const (
+	controlBytes  = 4 << 20
+	controlSpread = 32
+)
+
+// Limits bounds what a request of this key may cost.
+func (h *Handler) Limits(key int16) server.Limits {
+	if kmsg.Key(key) == kmsg.Produce {
+		return server.Limits{}
+	}
+	return server.Limits{MaxBytes: controlBytes, Spread: controlSpread}
 }
 
 // Serve answers r, now or later. The server has asked Supports before.

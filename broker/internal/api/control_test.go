@@ -112,3 +112,19 @@ func (b *testBroker) answer(ctx context.Context, req kmsg.Request) kmsg.Response
 		return nil
 	}
 }
+
+// TestHugeRequestsAreRefused: decoded, a request of small parts takes many times its size. Produce carries records.
+func TestHugeRequestsAreRefused(t *testing.T) {
+	h := New(Deps{})
+	for key := range h.table {
+		limits := h.Limits(key)
+		if data := kmsg.Key(key) == kmsg.Produce; data == (limits.MaxBytes > 0) || data == (limits.Spread > 1) {
+			t.Errorf("%s: %+v", kmsg.NameForKey(key), limits)
+		}
+	}
+	b := start(t, nil)
+	go func() { _, _ = b.conn.Write([]byte{0, 0x40, 0, 1, 0, 3, 0, 0}) }()
+	if n, err := b.conn.Read(make([]byte, 1)); err == nil {
+		t.Errorf("Metadata of 4 MiB and a byte: %d bytes of an answer, want the connection closed", n)
+	}
+}

@@ -11,7 +11,7 @@ var errMalformed = errors.New("malformed request")
 
 // partitionsMax is how many partitions one Produce or Fetch may name. A few bytes each would otherwise cost the broker
 // many times their size in memory.
-const partitionsMax = 1 << 18
+const partitionsMax = 1 << 16
 
 // wireReader takes the fields of a request off its body, in order, without copying: what it returns shares the body's
 // memory. After the first field that is not there every further one is zero; ask err at the end. Produce and Fetch are

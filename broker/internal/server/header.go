@@ -30,6 +30,7 @@ type start struct {
 	size         int64
 	key, version int16
 	tooNew       bool
+	spread       int64 // Limits.Spread
 }
 
 func parseSize(b []byte) int64 { return int64(int32(binary.BigEndian.Uint32(b))) }

@@ -27,13 +27,15 @@ const flexibleFrom = 9
 
 // scripted is a Handler whose answers a test writes. It serves keys 0 to 3 and 18, versions 0 to 12.
 type scripted struct {
-	serve func(ctx context.Context, r *Request)
+	serve  func(ctx context.Context, r *Request)
+	limits map[int16]Limits
 }
 
 func (h *scripted) Supports(key, version int16) bool {
 	return (key >= 0 && key <= 3 || key == keyApiVersions) && version >= 0 && version <= 12
 }
 func (h *scripted) Flexible(_, version int16) bool        { return version >= flexibleFrom }
+func (h *scripted) Limits(key int16) Limits               { return h.limits[key] }
 func (h *scripted) Serve(ctx context.Context, r *Request) { h.serve(ctx, r) }
 func (h *scripted) TooNew(r *Request)                     { r.Reply(Response{Body: []byte("too new")}) }
 func handle(f func(context.Context, *Request)) *scripted  { return &scripted{serve: f} }

@@ -27,6 +27,7 @@ func TestHostileFramesCloseOneConnectionWithOneLine(t *testing.T) {
 		{"size -2147483648", size(1 << 31), "a frame of -2147483648 bytes"},
 		{"too small for a header", append(size(7), 0, 3, 0, 0, 0, 0, 0), "a frame of 7 bytes"},
 		{"over socket.request.max.bytes (T17)", size(1001), "where 8 to 1000 are taken"},
+		{"over the limit of its kind", frame(2, 0, 1, strings.Repeat("x", 100)), "where at most 100 are taken"},
 		{"HTTP", []byte("GET / HTTP/1.1\r\n"), "HTTP?"},
 		{"TLS", []byte("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"), "TLS on a plain listener?"},
 		{"an unknown key", frame(999, 0, 1, ""), "request 999 version 0"},
@@ -39,7 +40,9 @@ func TestHostileFramesCloseOneConnectionWithOneLine(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			eachTransport(t, func(t *testing.T, dial func(*testServer) *client) {
-				ts := handle(echo).start(t, Config{MaxRequestBytes: 1000})
+				h := handle(echo)
+				h.limits = map[int16]Limits{2: {MaxBytes: 100}}
+				ts := h.start(t, Config{MaxRequestBytes: 1000})
 				hostile, other := dial(ts), ts.dial()
 				hostile.ask(frame(keyMetadata, 0, 1, "before"), tt.bytes)
 				hostile.wantAnswer(1, "before")

@@ -344,3 +344,24 @@ func TestSizeClasses(t *testing.T) {
 		t.Errorf("over the largest: %d, %d", class, block)
 	}
 }
+
+// What a request becomes in the hands of its handler counts, too.
+func TestMemoryCountsWhatARequestSpreadsTo(t *testing.T) {
+	requests := make(chan *Request, 1)
+	h := handle(parked(requests))
+	h.limits = map[int16]Limits{keyMetadata: {Spread: 4}}
+	ts := h.start(t, Config{})
+	for key, want := range map[int16]int64{keyMetadata: 4 << minBlockBits, keyFetch: 1 << minBlockBits} {
+		c := ts.dial()
+		c.ask(frame(key, 0, 1, "a few bytes"))
+		r := <-requests
+		if got := ts.Stats().RequestMemory; got != want {
+			t.Errorf("request %d: %d bytes of request memory, want %d", key, got, want)
+		}
+		r.Reply(Response{})
+		c.wantAnswer(1, "")
+		if got := ts.Stats().RequestMemory; got != 0 {
+			t.Errorf("request %d: %d bytes of request memory after the answer", key, got)
+		}
+	}
+}

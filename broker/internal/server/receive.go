@@ -40,6 +40,16 @@ func (c *Conn) awaitFrame() (start, error) {
 	if st.tooNew && st.key != keyApiVersions {
 		return start{}, invalid("request %d version %d, which is not served", st.key, st.version)
 	}
+	return c.limited(st)
+}
+
+// limited holds a frame to the limits of its kind.
+func (c *Conn) limited(st start) (start, error) {
+	limits := c.server.handler.Limits(st.key)
+	if limits.MaxBytes > 0 && st.size > limits.MaxBytes {
+		return start{}, invalid("request %d version %d of %d bytes, where at most %d are taken", st.key, st.version, st.size, limits.MaxBytes)
+	}
+	st.spread = max(limits.Spread, 1)
 	return st, nil
 }
 
@@ -88,7 +98,7 @@ func (c *Conn) read(p []byte) (int, error) {
 
 // receive reads the frame that st announced and makes a request of it.
 func (c *Conn) receive(st start) (*Request, error) {
-	r := &Request{Key: st.key, Version: st.version, tooNew: st.tooNew, Conn: c, frameBytes: sizeField + st.size}
+	r := &Request{Key: st.key, Version: st.version, tooNew: st.tooNew, Conn: c, frameBytes: sizeField + st.size, spread: st.spread}
 	r.lease.owner = c
 	frame, err := c.receiveFrame(r, int(st.size))
 	if err == nil {
@@ -157,6 +167,7 @@ func (c *Conn) grow(r *Request, size int) error {
 	if old != nil {
 		more -= int64(len(old.b))
 	}
+	more *= r.spread
 	if !c.server.budget.tryTake(&r.lease, more) {
 		c.flush()
 		if err := c.server.budget.take(c.ctx, &r.lease, more); err != nil {
