@@ -8,8 +8,13 @@ import (
 )
 
 // copyLimit is up to how many bytes of records are read into the response; longer pieces are left as ranges of their
-// files, so that they may go from the page cache to the socket without passing through here.
-const copyLimit = 16 << 10
+// files, so that they may go from the page cache to the socket without passing through here. So are short ones once
+// copyTotal is copied: a client that does not read its answer must not hold more memory for it, however many partitions
+// it asks for.
+const (
+	copyLimit = 16 << 10
+	copyTotal = 256 << 10
+)
 
 // fetchResult is the answer for one partition. A failed one carries -1 for the offsets.
 type fetchResult struct {
@@ -45,6 +50,7 @@ type fetchAnswer struct {
 	endpoint server.ListenerInfo
 
 	buf    []byte
+	copied int // bytes of records in buf
 	cuts   []fetchCut
 	chunks []server.Chunk
 }
@@ -72,20 +78,21 @@ func (a *fetchAnswer) release() {
 
 // size is an upper bound of the bytes that encode puts into its buffer.
 func (a *fetchAnswer) size() int {
-	size := 64 + len(a.endpoint.Host)
+	size, copies := 64+len(a.endpoint.Host), 0
 	for i := range a.results {
 		r := &a.results[i]
 		size += 128 + len(r.topic) + 20*len(r.aborted)
 		if r.records.Len <= copyLimit {
-			size += r.records.Len
+			copies += r.records.Len
 		}
 	}
-	return size
+	return size + min(copies, copyTotal)
 }
 
 // encode builds the response in buf, which should have room for size bytes.
 func (a *fetchAnswer) encode(buf []byte) server.Response {
 	flexible := a.version >= fetchFlexible
+	a.copied = 0
 	a.buf = appendInt32(buf, 0) // throttle_time_ms
 	if a.version >= fetchSession {
 		a.buf = appendInt16(a.buf, a.code)
@@ -199,7 +206,7 @@ func (a *fetchAnswer) encodeRecords(s storage.Slice) error {
 	switch {
 	case s.Len == 0:
 		return nil
-	case s.Len > copyLimit:
+	case s.Len > copyLimit || a.copied+s.Len > copyTotal:
 		a.cuts = append(a.cuts, fetchCut{at: len(a.buf), slice: s})
 		return nil
 	default:
@@ -211,6 +218,9 @@ func (a *fetchAnswer) copyRecords(s storage.Slice) error {
 	at := len(a.buf)
 	a.buf = grow(a.buf, s.Len)
 	_, err := s.ReadAt(a.buf[at:], 0)
+	if err == nil {
+		a.copied += s.Len
+	}
 	return err
 }
 

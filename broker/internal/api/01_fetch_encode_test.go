@@ -151,6 +151,25 @@ func TestFetchResponseIsWhatKmsgWrites(t *testing.T) {
 	}
 }
 
+// TestFetchCopiesLittle: what a client that does not read holds is bounded, however many partitions it asks for.
+func TestFetchCopiesLittle(t *testing.T) {
+	file := pieces(t)
+	a := fetchAnswer{version: fetchMax}
+	for index := range int32(10 * copyTotal / copyLimit) {
+		r := fetchFailure(0)
+		r.index, r.records = index, storage.Slice{File: file, Pos: int64(index), Len: copyLimit}
+		a.results = append(a.results, r)
+	}
+	want, room := kmsgFetchResponse(t, &a).AppendTo(nil), a.size()
+	got := bytesOf(t, a.encode(make([]byte, 0, room)))
+	if !bytes.Equal(got, want) {
+		t.Error("the answer is not what kmsg writes")
+	}
+	if most := copyTotal + 200*len(a.results); len(a.buf) > most || room > most {
+		t.Errorf("%d bytes in memory, %d promised, want at most %d", len(a.buf), room, most)
+	}
+}
+
 // TestFetchRecordsThatCannotBeRead become an error of their partition, and nothing else suffers.
 func TestFetchRecordsThatCannotBeRead(t *testing.T) {
 	faults := vfs.NewFaults(vfs.NewMemory())
