@@ -12,7 +12,7 @@ import (
 const filesDefault = 512
 
 // Files keeps the files of sealed segments open, so many at most, for all logs
-// of a broker, and lends buffers for reading headers. It may be used by any
+// of a broker, and lends buffers for reading headers and indexes. It may be used by any
 // number of goroutines.
 //
 // Every open file counts its users. The cache is one of them, so a file is
@@ -21,7 +21,8 @@ const filesDefault = 512
 type Files struct {
 	fs      vfs.FS
 	limit   int
-	buffers sync.Pool // of *[scanBytes]byte
+	buffers sync.Pool // of *scanner
+	pages   sync.Pool // of *indexPage
 
 	mu   sync.Mutex
 	ring []*handle // what the cache holds

@@ -183,10 +183,12 @@ func (x *index) search(b []byte, before func(entry []byte) bool) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	page := x.file.files.page(x)
+	defer page.done()
 	low, high, held := 0, s.written+s.tailCount(), -1
 	for low < high {
 		middle := int(uint(low+high) >> 1)
-		if err := x.entry(s, middle, b); err != nil {
+		if err := page.entry(s, middle, b); err != nil {
 			return 0, err
 		}
 		held = middle
@@ -197,7 +199,7 @@ func (x *index) search(b []byte, before func(entry []byte) bool) (int, error) {
 		}
 	}
 	if low > 0 && held != low-1 {
-		return low, x.entry(s, low-1, b)
+		return low, page.entry(s, low-1, b)
 	}
 	return low, nil
 }

@@ -72,13 +72,24 @@ func (s *segment) cut(h *handle, from, upTo, maxBytes int64, minOne bool) (r Sli
 	}
 	scan := s.log.files.scanner(h.file, s.size.Load())
 	defer scan.done()
+	if at := s.readOn.Load(); !exact && at != nil && at.offset == from {
+		pos, exact = at.pos, true
+	}
 	if !exact {
 		if pos, err = s.lookup(scan, from); err != nil {
 			return Slice{}, false, err
 		}
 	}
-	return s.span(scan, pos, from, upTo, maxBytes, minOne)
+	r, found, err = s.span(scan, pos, from, upTo, maxBytes, minOne)
+	if err == nil && r.Len > 0 {
+		s.readOn.Store(&place{offset: r.End, pos: r.Pos + int64(r.Len)})
+	}
+	return r, found, err
 }
+
+// place is the position behind the batches below offset. A consumer that reads
+// on asks for it next, which spares it a search of the index.
+type place struct{ offset, pos int64 }
 
 // span finds the first batch at or behind pos that ends at from or later, and how
 // far from there a reader may go.

@@ -28,8 +28,9 @@ type segment struct {
 
 	size   atomic.Int64
 	newest sharedStamp
-	ends   atomic.Pointer[ends] // of the last batches; nil before the first append
-	wrong  atomic.Bool          // the offset index was caught lying: scan instead
+	ends   atomic.Pointer[ends]  // of the last batches; nil before the first append
+	wrong  atomic.Bool           // the offset index was caught lying: scan instead
+	readOn atomic.Pointer[place] // where the last reader of older batches goes on
 
 	// What the appender alone knows.
 	file        *handle // pinned while not everything is durable
