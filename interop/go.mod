@@ -13,6 +13,8 @@ require (
 	golang.org/x/sync v0.25.0
 )
 
+require github.com/twmb/franz-go/pkg/kadm v1.20.0
+
 require (
 	github.com/davecgh/go-spew v1.1.1 // indirect
 	github.com/eapache/go-resiliency v1.7.0 // indirect

@@ -35,7 +35,7 @@ type recordSpec struct {
 func wrongs() []string {
 	return []string{
 		"crc", "count+1", "count-1", "count 0", "last offset delta", "base offset", "magic 0", "magic 1", "magic 3",
-		"length+1", "length-1", "cut", "empty", "null", "no records", "two batches", "trailing bytes", "negative time",
+		"length+1", "length-1", "cut", "empty", "no records", "two batches", "trailing bytes", "negative time",
 		"record length", "record offsets", "record count varint", "record attributes", "header count", "bad compression",
 		"control bit", "transactional bit", "unused bits", "negative sequence", "negative epoch", "max time",
 		"lz4 linked", "partition leader epoch", "delete horizon bit", "inner garbage",
@@ -70,8 +70,6 @@ func short(s string) string {
 // bytes builds the batch for one side.
 func (b batchSpec) bytes(s *side) []byte {
 	switch b.wrong {
-	case "null":
-		return nil
 	case "empty":
 		return []byte{}
 	case "magic 0", "magic 1":

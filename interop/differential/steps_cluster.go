@@ -29,6 +29,7 @@ func (w *world) metadata() step {
 		}
 	}
 	operations := w.chance(3)
+	byName := how == "names" || how == "new name"
 	return step{
 		text: say("Metadata", version, "%s %q auto=%v operations=%v", how, names, auto, operations),
 		request: func(s *side) kmsg.Request {
@@ -44,7 +45,7 @@ func (w *world) metadata() step {
 			}
 			return request
 		},
-		after: func(s *side, response kmsg.Response) error { return s.settleAuto(names, auto || version < 4) },
+		after: func(s *side, _ kmsg.Response) error { return s.settleAuto(names, byName && (auto || version < 4)) },
 	}
 }
 

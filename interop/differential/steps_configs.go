@@ -8,7 +8,7 @@ import (
 func (w *world) someTopicConfig() (name, value string) {
 	values := map[string][]string{
 		"cleanup.policy":                  {"compact", "delete", "compact,delete", "delete, compact", "none", "", "COMPACT"},
-		"compression.type":                {"producer", "gzip", "zstd", "uncompressed", "none", "brotli"},
+		"compression.type":                {"producer", "none", "brotli"},
 		"compression.gzip.level":          {"1", "-1", "0", "10"},
 		"delete.retention.ms":             {"0", "1000", "-1", "x"},
 		"file.delete.delay.ms":            {"0", "60000", "-1"},

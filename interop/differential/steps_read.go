@@ -194,6 +194,9 @@ func (w *world) listAll(t *topic) step {
 }
 
 func (w *world) listStep(version int16, at []place, time int64, epoch int32, isolation int8) step {
+	if time == -3 && at[0].topic.trimmed {
+		time = -1
+	}
 	return step{
 		text: say("ListOffsets", version, "%v time %d epoch %d isolation %d", at, time, epoch, isolation),
 		request: func(s *side) kmsg.Request {
@@ -220,6 +223,7 @@ func (w *world) deleteRecords() step {
 	if w.chance(10) {
 		offset = -2
 	}
+	p.topic.trimmed = true
 	return step{
 		text: say("DeleteRecords", version, "%s before %d", p, offset),
 		request: func(*side) kmsg.Request {

@@ -9,9 +9,13 @@ import (
 
 const adminTimeoutMillis = 20_000
 
+// reencoded ends the names of topics whose batches the broker encodes anew:
+// two compressors make different sizes.
+const reencoded = "-reencoded"
+
 // topicKinds are the sorts of topics that a case has.
 func topicKinds() []string {
-	return []string{"plain", "plain", "compact", "compact,delete", "append time", "gzip", "lz4", "small", "strict time"}
+	return []string{"plain", "plain", "compact", "compact,delete", "append time", "gzip", "lz4", "snappy", "zstd", "uncompressed", "small", "strict time"}
 }
 
 func kindConfigs(kind string) map[string]string {
@@ -22,10 +26,8 @@ func kindConfigs(kind string) map[string]string {
 		return map[string]string{"cleanup.policy": "compact,delete", "min.cleanable.dirty.ratio": "1"}
 	case "append time":
 		return map[string]string{"message.timestamp.type": "LogAppendTime"}
-	case "gzip":
-		return map[string]string{"compression.type": "gzip"}
-	case "lz4":
-		return map[string]string{"compression.type": "lz4"}
+	case "gzip", "lz4", "snappy", "zstd", "uncompressed":
+		return map[string]string{"compression.type": kind}
 	case "small":
 		return map[string]string{"max.message.bytes": "300"}
 	case "strict time":
@@ -43,6 +45,9 @@ func (w *world) addTopic(name, kind string, partitions int32) *topic {
 // createOne makes one good topic.
 func (w *world) createOne(kind string) step {
 	spec := topicSpec{name: w.newName(), partitions: int32(1 + w.r.IntN(3)), replicas: 1, configs: kindConfigs(kind)}
+	if spec.configs["compression.type"] != "" {
+		spec.name += reencoded
+	}
 	w.addTopic(spec.name, kind, spec.partitions)
 	return w.createStep([]topicSpec{spec}, false)
 }

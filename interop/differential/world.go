@@ -30,6 +30,9 @@ type topic struct {
 	partitions int32
 	ends       map[int32]int64 // rough log ends
 	gone       bool
+	// trimmed: after DeleteRecords the maximum timestamp may be one of a record
+	// below the log's start, where Kafka answers it and we do not, by design.
+	trimmed bool
 }
 
 type session struct {

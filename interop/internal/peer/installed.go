@@ -62,6 +62,16 @@ func pythonClients() []Client {
 }
 
 func openPython(ctx context.Context, dir, name, program string) (Conn, error) {
+	cmd, err := Python(ctx, program)
+	if err != nil {
+		return nil, err
+	}
+	return startProgram(name, dir, cmd)
+}
+
+// Python is a program under clients/python, ready to be started with the
+// Python clients installed.
+func Python(ctx context.Context, program string, args ...string) (*exec.Cmd, error) {
 	requirements, err := clientFile("python", "requirements.txt")
 	if err != nil {
 		return nil, err
@@ -81,8 +91,8 @@ func openPython(ctx context.Context, dir, name, program string) (Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(filepath.Join(venv, "bin", "python"), "-B", filepath.Join(filepath.Dir(requirements), program))
-	return startProgram(name, dir, cmd)
+	all := append([]string{"-B", filepath.Join(filepath.Dir(requirements), program)}, args...)
+	return exec.Command(filepath.Join(venv, "bin", "python"), all...), nil
 }
 
 func nodeClients() []Client {
