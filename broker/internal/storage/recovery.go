@@ -10,14 +10,17 @@ type Recovery struct {
 	// DurableTo is the recovery point: every offset below it was once reported by
 	// Log.RecoveryPoint, so its bytes must be there and valid.
 	DurableTo int64
+	// Promised is at least DurableTo: every offset below it was durable, in the
+	// segments or in what Resupply has.
+	Promised int64
 	// Clean: the log was closed with Close and nothing has written since. The tail
 	// is then trusted and not read through.
 	Clean bool
 	// StartOffset is the log start offset that was last persisted, 0 if none was.
 	StartOffset int64
 	// Resupply are the offsets that the caller will write again after Open, from
-	// its write-ahead log: bad bytes below DurableTo are cut, not reported as
-	// damage, when these ranges cover everything from there to DurableTo.
+	// its write-ahead log: bad bytes below Promised are cut, not reported as
+	// damage, when these ranges cover everything from there to Promised.
 	Resupply []Range
 }
 
@@ -44,7 +47,7 @@ type Report struct {
 }
 
 // DamageError says that bytes which were durable are not valid batches any more.
-// Nothing of the log has been changed. Repair decides what becomes of it.
+// No batch has been touched. Repair decides what becomes of the log.
 type DamageError struct {
 	File     string // path of the segment
 	Position int64  // of the first bad byte in File
