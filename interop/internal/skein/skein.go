@@ -42,9 +42,16 @@ type Broker struct {
 	process  *proc.Process
 }
 
+// EnvBinary names the environment variable that gives a skein command built
+// already, to be tested in place of the one in the tree.
+const EnvBinary = "SKEIN_INTEROP_BINARY"
+
 // Build compiles the skein command and returns its path.
 func Build(ctx context.Context, t testing.TB) (string, error) {
 	t.Helper()
+	if built := os.Getenv(EnvBinary); built != "" {
+		return built, nil
+	}
 	source, err := root.Skein()
 	if err != nil {
 		return "", err
