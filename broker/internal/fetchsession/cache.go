@@ -25,6 +25,10 @@ const (
 // EvictAfter is how long a session is safe from being pushed out by another, in ms.
 const EvictAfter = 120_000
 
+// bytesMax bounds the memory of all sessions together: the number of sessions alone does not, since one may name as many
+// partitions as fit a request. It is for some 800,000 partitions.
+const bytesMax = 256 << 20
+
 // Head is what a request says of its session.
 type Head struct {
 	ID, Epoch int32
@@ -42,6 +46,7 @@ type Cache struct {
 	mu         sync.Mutex
 	sessions   map[int32]*Session
 	partitions int
+	bytes      int
 }
 
 // New returns a cache for so many sessions. drawID gives unpredictable numbers: a session is known by its number alone.
@@ -103,13 +108,25 @@ func (c *Cache) Settle(s *Session, now int64) bool {
 	if c.sessions[s.id] != s {
 		return true // overtaken or pushed out meanwhile: the answer finds out
 	}
-	c.partitions += s.Len() - s.size
-	s.size, s.used = s.Len(), now
-	if s.size == 0 {
+	c.count(s)
+	s.used = now
+	switch {
+	case s.size == 0:
 		c.remove(s)
 		return false
+	case c.bytes > bytesMax:
+		c.remove(s)
+		s.overtaken = true // the client begins anew, and gets no session if there is still no room
 	}
 	return true
+}
+
+// count brings the sums up to date with what s holds now.
+func (c *Cache) count(s *Session) {
+	size, bytes := s.Len(), s.memory()
+	c.partitions += size - s.size
+	c.bytes += bytes - s.bytes
+	s.size, s.bytes = size, bytes
 }
 
 // Keep makes the session of a full request one of the cache and returns its id, 0 when there is no room or the request
@@ -117,14 +134,13 @@ func (c *Cache) Settle(s *Session, now int64) bool {
 func (c *Cache) Keep(s *Session, h Head, now int64) int32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if h.Epoch != epochInitial || !c.room(s.Len(), now) {
+	if h.Epoch != epochInitial || !c.room(s, now) {
 		return 0
 	}
 	s.id, s.epoch = c.newID(), nextEpoch(epochInitial)
 	s.created, s.used = now, now
-	s.size = s.Len()
 	c.sessions[s.id] = s
-	c.partitions += s.size
+	c.count(s)
 	return s.id
 }
 
@@ -149,14 +165,26 @@ func (c *Cache) newID() int32 {
 func (c *Cache) remove(s *Session) {
 	delete(c.sessions, s.id)
 	c.partitions -= s.size
+	c.bytes -= s.bytes
 }
 
-// room makes sure that one more session of so many partitions fits. Another is pushed out for it when it was not used
-// for EvictAfter; or when it is older than that and has fewer partitions, so that those stay whom a session saves most.
-func (c *Cache) room(partitions int, now int64) bool {
-	if len(c.sessions) < c.slots {
-		return true
+// room makes sure that one more session fits.
+func (c *Cache) room(s *Session, now int64) bool {
+	bytes := s.memory()
+	if bytes > bytesMax {
+		return false
 	}
+	for len(c.sessions) >= c.slots || c.bytes+bytes > bytesMax {
+		if !c.pushOut(s.Len(), now) {
+			return false
+		}
+	}
+	return true
+}
+
+// pushOut ends a session in favour of one with so many partitions: one that was not used for EvictAfter; or one that is
+// older than that and has fewer partitions, so that those stay whom a session saves most.
+func (c *Cache) pushOut(partitions int, now int64) bool {
 	oldest, smallest := c.candidates()
 	switch {
 	case oldest == nil:

@@ -3,6 +3,7 @@ package fetchsession
 import (
 	"errors"
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -183,5 +184,64 @@ func TestStats(t *testing.T) {
 	c.Settle(s, 0)
 	if n, partitions := c.Stats(); n != 2 || partitions != 6 {
 		t.Errorf("%d sessions of %d partitions, want 2 of 6", n, partitions)
+	}
+}
+
+var megabyte = strings.Repeat("m", 1<<20)
+
+// TestMemoryOfAllSessionsIsBounded: a few clients must not hold it all, by partitions, by names or by what they forgot.
+func TestMemoryOfAllSessionsIsBounded(t *testing.T) {
+	const partitions = 10_000
+	for name, build := range map[string]func(*Session){
+		"partitions": func(s *Session) {
+			for i := range int32(partitions) {
+				s.Put(name(i), Want{})
+			}
+		},
+		"names": func(s *Session) { s.Put(Key{Topic: megabyte}, Want{}) },
+		"forgotten": func(s *Session) {
+			for i := range int32(partitions) {
+				s.Put(name(i), Want{})
+			}
+			for i := range int32(partitions - 1) {
+				s.Forget(name(i))
+			}
+		},
+	} {
+		var s Session
+		s.Reset(false)
+		build(&s)
+		c := New(math.MaxInt32, counter())
+		kept := 0
+		for ; kept <= bytesMax; kept++ {
+			if copied := s; c.Keep(&copied, Head{}, 0) == 0 {
+				break
+			}
+		}
+		if most := bytesMax / s.memory(); kept != most || c.bytes > bytesMax {
+			t.Errorf("%s: %d sessions were kept, with %d bytes; want %d", name, kept, c.bytes, most)
+		}
+		if id := keep(c, 1, EvictAfter+1); id == 0 {
+			t.Errorf("%s: those that nobody uses stay", name)
+		}
+	}
+}
+
+// TestGrownSessionEndsWhenThereIsNoRoom: its client begins anew, without one.
+func TestGrownSessionEndsWhenThereIsNoRoom(t *testing.T) {
+	c := New(2, counter())
+	keep(c, 1, 0)
+	s, err := c.Begin(Head{ID: 1, Epoch: 1}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range int32(bytesMax >> 20) {
+		s.Put(Key{Topic: megabyte, Index: i}, Want{})
+	}
+	if !c.Settle(s, 0) || !c.Return(s) {
+		t.Error("the answer is sent, want it taken back")
+	}
+	if sessions, partitions := c.Stats(); sessions != 0 || partitions != 0 || c.bytes != 0 {
+		t.Errorf("%d sessions, %d partitions and %d bytes are left", sessions, partitions, c.bytes)
 	}
 }

@@ -42,12 +42,13 @@ type Session struct {
 	index      map[Key]int32
 	head, tail int32
 	free       int32 // list of unused slots, by next
+	names      int   // bytes of the topic names in slots
 
 	id   int32
 	byID bool
 	// These are guarded by Cache.mu.
 	epoch         int32
-	size          int   // partitions, as of the last request
+	size, bytes   int   // partitions, and memory for them, as of the last request
 	created, used int64 // ms
 	lent          bool
 	overtaken     bool
@@ -97,8 +98,15 @@ func (s *Session) Put(k Key, w Want) {
 	i := s.slot()
 	s.slots[i] = Partition{Key: k, Want: w, Name: k.Topic, sentHighWatermark: -1, sentStart: -1, self: i}
 	s.index[k] = i
+	s.names += len(k.Topic)
 	s.append(i)
 }
+
+// partitionBytes is about what a slot takes with its place in the index.
+const partitionBytes = 256
+
+// memory is about how many bytes the session takes. What was forgotten leaves its slot behind.
+func (s *Session) memory() int { return len(s.slots)*partitionBytes + s.names }
 
 // Forget takes a partition out.
 func (s *Session) Forget(k Key) {
@@ -107,6 +115,7 @@ func (s *Session) Forget(k Key) {
 		return
 	}
 	delete(s.index, k)
+	s.names -= len(k.Topic)
 	s.unlink(i)
 	s.slots[i] = Partition{next: s.free}
 	s.free = i
