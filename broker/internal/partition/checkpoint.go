@@ -105,6 +105,9 @@ func (t *Table) save(name string, offset func(*Partition) int64) error {
 	var old offsets
 	var entries []entry
 	for p := range t.each {
+		if p.unmade.Load() {
+			continue
+		}
 		e := entry{topic: p.topic.Name, index: p.index}
 		if p.log != nil {
 			e.offset = offset(p)

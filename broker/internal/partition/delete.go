@@ -3,8 +3,11 @@ package partition
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -70,40 +73,56 @@ func (d *doomed) has(owner catalog.ID) bool {
 func (t *Table) remove(topics []*Topic) {
 	for _, topic := range topics {
 		due := t.now() + topic.Settings().FileDeleteDelayMs
+		gone := true
 		for _, p := range topic.Partitions() {
-			t.removeOne(p, due)
+			gone = t.removeOne(p, due) && gone
 		}
-		t.dead.add(topic.ID)
+		if gone { // else the next start finds what is left
+			t.dead.add(topic.ID)
+		}
 	}
 	t.syncDir()
-	t.saveAfterRemoval()
+	t.stale.Store(true)
+	if err := t.dropStale(); err != nil { // makeAgain and the next new partition try again
+		t.opts.Logger.Warn("deleted partitions cannot be taken out of the checkpoint files", "error", err)
+	}
 	t.poke()
 }
 
-// removeOne deletes a partition. First nobody may use it any more; then its directory gets out of the way of a new one of
-// the name; then the log lets go of its files. What it would remove under the old name is not there any more.
-func (t *Table) removeOne(p *Partition, due int64) {
+// removeOne deletes a partition, and reports whether its directory is out of the way. First nobody may use it any more;
+// then its directory gets out of the way of a new one of the name; then the log lets go of its files. What it would remove
+// under the old name is not there any more.
+func (t *Table) removeOne(p *Partition, due int64) bool {
 	p.delete()
 	t.cleaning.stop(p)
-	if err := t.doomAt(p.dir, p.topic.ID, due); err != nil {
+	err := t.doomAt(p.dir, p.topic.ID, due)
+	renamed := err == nil || errors.Is(err, os.ErrNotExist)
+	if !renamed {
 		t.opts.Logger.Warn("a deleted partition is removed at once", "partition", p.name(), "reason", err)
 	}
 	if p.log == nil {
-		return
+		return renamed
 	}
 	if err := p.log.Delete(); err != nil {
 		t.opts.Logger.Error("a deleted partition cannot be removed", "partition", p.name(), "error", err)
+		return renamed
 	}
+	return true
 }
 
-// saveAfterRemoval takes the deleted partitions out of the checkpoint files, which know names only: what they said must not
-// be taken for a word on later partitions of the same names.
-func (t *Table) saveAfterRemoval() {
+// dropStale takes deleted partitions out of the checkpoint files, which know names only: what they said must not be taken
+// for a word on later partitions of the same names. So none is made before it has succeeded.
+func (t *Table) dropStale() error {
+	if !t.stale.Load() {
+		return nil
+	}
 	for _, save := range []func() error{t.saveRecoveryPoints, t.SaveStarts, t.saveCleaned} {
 		if err := save(); err != nil {
-			t.fail("taking deleted partitions out of the checkpoint files", err)
+			return err
 		}
 	}
+	t.stale.Store(false)
+	return nil
 }
 
 // delete makes every access from now on find the partition gone, and answers who waits. Its log stays readable to those
@@ -130,7 +149,7 @@ func (p *Partition) delete() {
 func (t *Table) doom(dir string, owner catalog.ID) error { return t.doomAt(dir, owner, t.now()) }
 
 func (t *Table) doomAt(dir string, owner catalog.ID, due int64) error {
-	path := filepath.Join(t.opts.Dir, doomedName(filepath.Base(dir), owner))
+	path := filepath.Join(t.opts.Dir, ownedName(filepath.Base(dir), owner, deleteSuffix))
 	if err := t.opts.FS.Rename(dir, path); err != nil {
 		return fmt.Errorf("renaming a directory that is to be removed: %w", err)
 	}
@@ -138,9 +157,9 @@ func (t *Table) doomAt(dir string, owner catalog.ID, due int64) error {
 	return nil
 }
 
-// doomedName is the name under which a directory waits for its removal.
-func doomedName(name string, owner catalog.ID) string {
-	suffix := "." + hex.EncodeToString(owner[:]) + deleteSuffix
+// ownedName is the name under which a directory waits for its removal, or for somebody who knows what it is.
+func ownedName(name string, owner catalog.ID, suffix string) string {
+	suffix = "." + hex.EncodeToString(owner[:]) + suffix
 	return name[:min(len(name), nameMax-len(suffix))] + suffix
 }
 
@@ -152,11 +171,10 @@ func parseDoomed(name string) (owner catalog.ID, ok bool) {
 	}
 	dot := strings.LastIndexByte(rest, '.')
 	id, err := hex.DecodeString(rest[dot+1:])
-	if dot < 0 || err != nil || len(id) != len(owner) {
-		return owner, dot >= 0
+	if dot >= 0 && err == nil && len(id) == len(owner) {
+		copy(owner[:], id)
 	}
-	copy(owner[:], id)
-	return owner, true
+	return owner, dot >= 0
 }
 
 // dead is deleted topics that the catalog has not forgotten yet.
@@ -171,19 +189,23 @@ func (d *dead) add(id catalog.ID) {
 	d.ids = append(d.ids, id)
 }
 
+func (d *dead) has(id catalog.ID) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Contains(d.ids, id)
+}
+
 // takeGone takes out the topics of which nothing is left.
 func (d *dead) takeGone(left func(catalog.ID) bool) (gone []catalog.ID) {
 	d.mu.Lock()
-	ids := d.ids
-	d.ids = nil
-	d.mu.Unlock()
-	for _, id := range ids {
+	defer d.mu.Unlock()
+	d.ids = slices.DeleteFunc(d.ids, func(id catalog.ID) bool {
 		if left(id) {
-			d.add(id)
-		} else {
-			gone = append(gone, id)
+			return false
 		}
-	}
+		gone = append(gone, id)
+		return true
+	})
 	return gone
 }
 
@@ -200,8 +222,16 @@ func (t *Table) bury(ctx context.Context) {
 	if len(gone) == 0 {
 		return
 	}
-	if err := t.opts.Forget(ctx, gone...); err != nil && ctx.Err() == nil {
-		t.opts.Logger.Error("the catalog cannot forget deleted topics", "error", err)
+	t.syncDir() // or a power cut could bring back directories that nobody knows any more
+	err := t.opts.Forget(ctx, gone...)
+	if err == nil {
+		return
+	}
+	for _, id := range gone {
+		t.dead.add(id)
+	}
+	if ctx.Err() == nil {
+		t.opts.Logger.Warn("the catalog cannot forget deleted topics", "error", err)
 	}
 }
 
@@ -212,10 +242,9 @@ func (o *opener) sortOut(s *catalog.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	remains := leavings{ids: map[catalog.ID]bool{}, names: map[string]catalog.ID{}}
+	remains := leavings{}
 	for _, topic := range s.Deleted() {
 		remains.add(topic)
-		o.dead.add(topic.ID)
 	}
 	known := map[string]bool{}
 	for p := range o.each {
@@ -231,16 +260,12 @@ func (o *opener) sortOut(s *catalog.Snapshot) error {
 	return nil
 }
 
-// leavings is what deleted topics may have left.
-type leavings struct {
-	ids   map[catalog.ID]bool
-	names map[string]catalog.ID // of directories
-}
+// leavings is the directories that deleted topics may have left.
+type leavings map[string]catalog.ID
 
 func (l leavings) add(t *catalog.Topic) {
-	l.ids[t.ID] = true
 	for i := range t.Partitions {
-		l.names[dirName(t.Name, i)] = t.ID
+		l[dirName(t.Name, i)] = t.ID
 	}
 }
 
@@ -249,21 +274,24 @@ func (o *opener) sortOutOne(name string, remains leavings) error {
 	if info, err := o.opts.FS.Stat(path); err != nil || !info.Dir {
 		return err
 	}
-	if owner, ok := parseDoomed(name); ok {
+	owner, doomed := parseDoomed(name)
+	if doomed && o.dead.has(owner) {
 		o.doomed.add(doomedDir{path: path, owner: owner, due: o.now()})
 		return nil
 	}
-	owner, _, err := readMetadata(o.opts.FS, path)
-	if err != nil {
-		return err
+	if !doomed {
+		var err error
+		if owner, _, err = readMetadata(o.opts.FS, path); err != nil {
+			return err
+		}
+		if owner == (catalog.ID{}) { // a crash came between its making and its deletion
+			owner = remains[name]
+		}
+		if o.dead.has(owner) {
+			return o.doom(path, owner)
+		}
 	}
-	if owner == (catalog.ID{}) { // a crash came between its making and its deletion
-		owner = remains.names[name]
-	}
-	if remains.ids[owner] {
-		return o.doom(path, owner)
-	}
-	if partitionLike(name) {
+	if doomed || strings.HasSuffix(name, straySuffix) || partitionLike(name) {
 		o.opts.Logger.Warn("a directory belongs to no topic and is left alone", "directory", path)
 	}
 	return nil

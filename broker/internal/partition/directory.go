@@ -3,6 +3,7 @@ package partition
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,36 +13,89 @@ import (
 	"github.com/skeinstream/skein/internal/vfs"
 )
 
-// claim makes the directory of a partition the topic's own. ours says that it was before, or nobody's. One that another
-// topic of the name has left goes.
-func (t *Table) claim(dir string, id catalog.ID) (ours bool, err error) {
-	owner, exists, err := readMetadata(t.opts.FS, dir)
+// claim makes the directory of a partition the topic's own. cleared says that a deleted topic's stood in its place, so that
+// what the checkpoint files say under the name is not about this one. Only what deleted topics have left is ever removed;
+// any other directory is put aside.
+func (t *Table) claim(dir string, id catalog.ID) (cleared bool, err error) {
+	owner, _, err := readMetadata(t.opts.FS, dir)
 	if err != nil || owner == id {
-		return owner == id, err
+		return false, err
 	}
-	if owner != (catalog.ID{}) {
-		if err := t.doom(dir, owner); err != nil {
-			return false, err
-		}
-		exists = false
+	switch {
+	case owner == catalog.ID{}:
+	case t.dead.has(owner):
+		cleared, err = true, t.doom(dir, owner)
+	default:
+		err = t.putAside(dir, owner)
+	}
+	if err != nil {
+		return false, err
 	}
 	if err := t.opts.FS.MkdirAll(dir); err != nil {
 		return false, err
 	}
-	return exists, writeMetadata(t.opts.FS, dir, id)
+	return cleared, writeMetadata(t.opts.FS, dir, id)
 }
 
-// create makes a new partition.
+// straySuffix marks directories that stood where a partition's belongs, and are nobody's that the catalog knows.
+const straySuffix = "-stray"
+
+// putAside renames a directory that belongs to a topic unknown to the catalog. People decide what becomes of it.
+func (t *Table) putAside(dir string, owner catalog.ID) error {
+	path := filepath.Join(t.opts.Dir, ownedName(filepath.Base(dir), owner, straySuffix))
+	if err := t.opts.FS.Rename(dir, path); err != nil {
+		return fmt.Errorf("putting aside a directory of topic %s, which the catalog does not know: %w", owner, err)
+	}
+	t.opts.Logger.Warn("a directory belongs to a topic that the catalog does not know, and was put aside", "directory", path, "topic", owner)
+	return nil
+}
+
+// make claims the directory of a partition that is new and opens its log there.
+func (t *Table) make(p *Partition) error {
+	if err := t.dropStale(); err != nil {
+		return err
+	}
+	if _, err := t.claim(p.dir, p.topic.ID); err != nil {
+		return err
+	}
+	log, _, err := storage.Open(context.Background(), t.files, p.dir, storageOf(p.topic.Settings()), storage.Recovery{})
+	p.log = log
+	return err
+}
+
+// create makes a new partition. One that cannot be made, on a full disk for instance, is offline until makeAgain succeeds.
 func (t *Table) create(topic *Topic, index int32) *Partition {
-	dir := filepath.Join(t.opts.Dir, dirName(topic.Name, index))
-	if _, err := t.claim(dir, topic.ID); err != nil {
-		return t.offline(topic, index, dir, err)
+	p := t.newPartition(topic, index)
+	if err := t.make(p); err != nil {
+		p.unmade.Store(true)
+		return t.offline(p, err)
 	}
-	log, _, err := storage.Open(context.Background(), t.files, dir, storageOf(topic.Settings()), storage.Recovery{})
-	if err != nil {
-		return t.offline(topic, index, dir, err)
+	p.online()
+	return p
+}
+
+// makeAgain makes the partitions that could not be made when their topics were.
+func (t *Table) makeAgain(context.Context) error {
+	t.changing <- struct{}{}
+	defer func() { <-t.changing }()
+	made := false
+	for p := range t.each {
+		if !p.unmade.Load() || p.Deleted() {
+			continue
+		}
+		if err := t.make(p); err != nil {
+			t.opts.Logger.Debug("a partition cannot be made", "partition", p.name(), "error", err)
+			continue
+		}
+		made = true
+		p.unmade.Store(false)
+		t.opts.Logger.Info("a partition is online", "partition", p.name())
+		defer p.online() // once its name is durable
 	}
-	return newPartition(t, topic, index, dir, log, nil)
+	if made {
+		t.syncDir()
+	}
+	return nil
 }
 
 func (t *Table) syncDir() {

@@ -89,6 +89,11 @@ func (t *Table) leaveClean() error {
 			return err
 		}
 	}
+	for p := range t.each {
+		if p.Offline() != nil { // its log was not closed, and the next start must not take it as if it had been
+			return nil
+		}
+	}
 	if err := vfs.WriteFile(t.opts.FS, filepath.Join(t.opts.Dir, cleanFile), nil); err != nil {
 		return err
 	}
@@ -110,6 +115,7 @@ func (t *Table) keepHouse(ctx context.Context) error {
 		{every: func() time.Duration { return milliseconds(b().CheckpointIntervalMs) }, do: t.checkpoint},
 		{every: func() time.Duration { return expireInterval }, do: t.expire},
 		{every: func() time.Duration { return tidyInterval }, do: t.tidy},
+		{every: func() time.Duration { return tidyInterval }, do: t.makeAgain},
 	}
 	now := time.Now()
 	for _, c := range chores {

@@ -78,9 +78,18 @@ func (w *world) open() error {
 }
 
 func (w *world) run() {
-	w.runs = make(chan error, 1)
-	go func() { w.runs <- w.Run(context.Background()) }()
+	runs, running := make(chan error, 1), w.Table
+	w.runs = runs
+	go func() {
+		runs <- running.Run(context.Background())
+		close(runs)
+	}()
 	synctest.Wait()
+	w.t.Cleanup(func() { // a test that failed has not ended it
+		if running == w.Table && w.runs != nil {
+			w.kill()
+		}
+	})
 }
 
 func (w *world) layers() settings.Layers { return settings.Layers{Static: w.static} }
@@ -96,7 +105,9 @@ func (w *world) broker() *settings.Broker {
 // stop ends the table cleanly.
 func (w *world) stop() {
 	w.t.Helper()
-	if err := errors.Join(w.Shutdown(context.Background()), <-w.runs, w.catalog.Close()); err != nil {
+	err := errors.Join(w.Shutdown(context.Background()), <-w.runs, w.catalog.Close())
+	w.runs = nil
+	if err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -108,6 +119,7 @@ func (w *world) kill() {
 	cancel()
 	_ = w.Shutdown(ended)
 	<-w.runs
+	w.runs = nil
 	_ = w.catalog.Close()
 }
 

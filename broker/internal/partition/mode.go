@@ -71,11 +71,11 @@ func (p *Partition) followMode() error {
 	return nil
 }
 
-// beginStrict parks appends if the mode goes from relaxed to always, or if Open has left it to the housekeeper.
+// beginStrict parks appends if the mode goes from relaxed to always.
 func (p *Partition) beginStrict(want bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.state != online || !p.relaxed || want && !p.changing {
+	if p.state != online || !p.relaxed || want {
 		return false
 	}
 	p.changing = true

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/skeinstream/skein/broker/internal/catalog"
 	"github.com/skeinstream/skein/broker/internal/commit"
-	"github.com/skeinstream/skein/broker/internal/record"
 	"github.com/skeinstream/skein/broker/internal/storage"
 )
 
@@ -27,18 +27,19 @@ func Open(ctx context.Context, opts Options, s *catalog.Snapshot) (*Table, error
 	opts.withDefaults()
 	started := opts.Now()
 	t := &Table{
-		opts:   opts,
-		files:  storage.NewFiles(opts.FS, opts.OpenFiles),
-		saving: make(chan struct{}, 1),
-		work:   make(chan struct{}, 1),
-		fatal:  make(chan error, 1),
-		ended:  make(chan struct{}),
+		opts:     opts,
+		files:    storage.NewFiles(opts.FS, opts.OpenFiles),
+		saving:   make(chan struct{}, 1),
+		changing: make(chan struct{}, 1),
+		work:     make(chan struct{}, 1),
+		fatal:    make(chan error, 1),
+		ended:    make(chan struct{}),
 	}
 	t.flushes = newAlarm()
 	t.topics.Store(newTopicIndex(0))
 	t.space = newSpace(t)
 	t.validators.New = t.newValidator
-	o := opener{Table: t, ctx: ctx}
+	o := opener{Table: t, ctx: ctx, rescued: map[commit.Key]bool{}}
 	if err := o.open(s); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the partitions in %s: %w", opts.Dir, err), t.closeLogs())
 	}
@@ -68,14 +69,11 @@ type opener struct {
 	points  offsets
 	starts  offsets
 	cleaned offsets
-	supply  map[commit.Key]supply // what the write-ahead log has
 	byKey   map[commit.Key]*Partition
-}
+	rescued map[commit.Key]bool // what the write-ahead log has of an offline partition was saved
 
-// supply is what the write-ahead log has of a partition.
-type supply struct {
-	ranges  []storage.Range
-	durable int64 // a note says that the segments are durable up to here
+	mu     sync.Mutex // guards what follows while partitions are opened
+	supply map[commit.Key]supply
 }
 
 func (o *opener) open(s *catalog.Snapshot) error {
@@ -84,13 +82,40 @@ func (o *opener) open(s *catalog.Snapshot) error {
 			return err
 		}
 	}
+	for _, topic := range s.Deleted() {
+		o.dead.add(topic.ID)
+	}
 	if err := o.openTopics(s); err != nil {
 		return err
 	}
 	if err := o.sortOut(s); err != nil {
 		return err
 	}
-	return o.replay()
+	if err := o.replay(); err != nil {
+		return err
+	}
+	return o.forgetStale()
+}
+
+// forgetStale takes what the checkpoint files say of partitions that are no more out of them. A full disk puts it off.
+func (o *opener) forgetStale() error {
+	known := map[string]bool{}
+	for p := range o.each {
+		known[p.name()] = true
+	}
+	for _, said := range []offsets{o.points, o.starts, o.cleaned} {
+		for name := range said {
+			if !known[name] {
+				o.stale.Store(true)
+			}
+		}
+	}
+	err := o.dropStale()
+	if err != nil && !errors.Is(err, storage.ErrSync) {
+		o.opts.Logger.Warn("deleted partitions cannot be taken out of the checkpoint files", "error", err)
+		return nil
+	}
+	return err
 }
 
 // prepare makes the directory and takes the mark of a clean end away.
@@ -122,30 +147,6 @@ func (o *opener) readPoints() (err error) {
 	return nil
 }
 
-// readSupply reads through the write-ahead log for the first time.
-func (o *opener) readSupply() error {
-	o.supply = map[commit.Key]supply{}
-	return commit.Read(o.opts.FS, filepath.Join(o.opts.Dir, walDir), func(f commit.Frame) error {
-		s := o.supply[f.Key]
-		if f.Kind == commit.Note {
-			s.durable = max(s.durable, f.Base)
-		} else {
-			s.add(f.Base, f.Last+1)
-		}
-		o.supply[f.Key] = s
-		return nil
-	})
-}
-
-// add joins a range to the last one where it can.
-func (s *supply) add(from, to int64) {
-	if n := len(s.ranges); n > 0 && s.ranges[n-1].To == from {
-		s.ranges[n-1].To = to
-		return
-	}
-	s.ranges = append(s.ranges, storage.Range{From: from, To: to})
-}
-
 // openTopics opens every partition that the catalog knows.
 func (o *opener) openTopics(s *catalog.Snapshot) error {
 	index := newTopicIndex(len(s.Topics()))
@@ -166,32 +167,42 @@ func (o *opener) openTopics(s *catalog.Snapshot) error {
 	}
 	err := group.Wait()
 	o.topics.Store(index)
-	o.syncDir()
-	return err
+	return errors.Join(err, o.opts.FS.SyncDir(o.opts.Dir))
 }
 
 func (o *opener) openPartition(topic *Topic, index int32) *Partition {
-	name := dirName(topic.Name, index)
-	dir := filepath.Join(o.opts.Dir, name)
-	ours, err := o.claim(dir, topic.ID)
-	if err != nil {
-		return o.offline(topic, index, dir, err)
+	p := o.newPartition(topic, index)
+	if err := o.openLog(p); err != nil {
+		return o.offline(p, err)
 	}
-	s := o.supply[commit.Key{Topic: topic.ID, Partition: index}]
-	rec := storage.Recovery{DurableTo: s.durable, Resupply: s.ranges}
-	if ours {
+	p.online()
+	return p
+}
+
+func (o *opener) openLog(p *Partition) error {
+	cleared, err := o.claim(p.dir, p.topic.ID)
+	if err != nil {
+		return err
+	}
+	name := p.name()
+	s, err := o.supplyOf(p.key(), p.dir)
+	if err != nil {
+		return err
+	}
+	rec := storage.Recovery{DurableTo: s.durable, Promised: s.promised, Resupply: s.ranges}
+	if cleared {
+		o.stale.Store(true)
+	} else {
 		rec.DurableTo, rec.StartOffset, rec.Clean = max(rec.DurableTo, o.points[name]), o.starts[name], o.clean
-	}
-	log, report, err := storage.Open(o.ctx, o.files, dir, storageOf(topic.Settings()), rec)
-	if err != nil {
-		return o.offline(topic, index, dir, err)
-	}
-	o.report(name, report)
-	p := newPartition(o.Table, topic, index, dir, log, nil)
-	if ours {
 		p.cleaned.Store(o.cleaned[name])
 	}
-	return p
+	log, report, err := storage.Open(o.ctx, o.files, p.dir, storageOf(p.topic.Settings()), rec)
+	if err != nil {
+		return err
+	}
+	o.report(name, report)
+	p.log = log
+	return nil
 }
 
 // report tells of what recovery has cut.
@@ -202,84 +213,8 @@ func (o *opener) report(name string, r storage.Report) {
 }
 
 // offline is a partition that cannot be used. This is said once, here.
-func (t *Table) offline(topic *Topic, index int32, dir string, reason error) *Partition {
-	p := newPartition(t, topic, index, dir, nil, reason)
+func (t *Table) offline(p *Partition, reason error) *Partition {
+	p.setState(offline, reason)
 	t.opts.Logger.Error("a partition is offline", "partition", p.name(), "reason", reason)
 	return p
-}
-
-// replay reads through the write-ahead log for the second time and opens it for writing.
-func (o *opener) replay() error {
-	o.byKey = map[commit.Key]*Partition{}
-	for p := range o.each {
-		o.byKey[p.key()] = p
-	}
-	cfg := o.opts.Commit
-	cfg.SyncSegments = o.syncSegments
-	committer, err := commit.Open(o.opts.FS, filepath.Join(o.opts.Dir, walDir), cfg, o.apply)
-	if err != nil {
-		return err
-	}
-	o.committing = committer
-	for p := range o.each {
-		o.settle(p)
-	}
-	return nil
-}
-
-// apply brings one frame into its segment. Frames of partitions that are gone, and of what the segment has, are passed
-// over. One that begins beyond the log's end cannot be: what is between was durable once.
-func (o *opener) apply(f commit.Frame) error {
-	p := o.byKey[f.Key]
-	if p == nil || p.state != online || f.Kind != commit.Data || f.Last < p.log.EndOffset() {
-		return nil
-	}
-	if err := p.replay(f); err != nil {
-		p.setState(offline, err)
-		o.opts.Logger.Error("a partition is offline", "partition", p.name(), "reason", err)
-	}
-	return nil
-}
-
-func (p *Partition) replay(f commit.Frame) error {
-	for batch, err := range record.Batches(f.Bytes) {
-		if err != nil {
-			return fmt.Errorf("replaying the write-ahead log, frame %d: %w", f.Seq, err)
-		}
-		h := batch.Header()
-		switch end := p.log.EndOffset(); {
-		case h.BaseOffset < end:
-			continue
-		case h.BaseOffset > end:
-			return fmt.Errorf("the write-ahead log goes on at offset %d, but the log ends at %d: what is between is lost", h.BaseOffset, end)
-		}
-		if err := p.log.Write(batch, p.table.now()); err != nil {
-			return fmt.Errorf("replaying the write-ahead log: %w", err)
-		}
-	}
-	return nil
-}
-
-// settle ends the opening of a partition. What a relaxed mode left in the page cache before a crash of the process must be
-// durable before the write-ahead log may go on from there; until Run has seen to it, appends are parked.
-func (o *opener) settle(p *Partition) {
-	if p.state != online {
-		return
-	}
-	p.next = p.log.EndOffset()
-	p.advance(p.next, &wakes{})
-	if !p.relaxed && !o.covered(p) {
-		p.relaxed, p.changing = true, true
-	}
-}
-
-// covered says that everything which a power cut could take is in the write-ahead log.
-func (o *opener) covered(p *Partition) bool {
-	from, to := p.log.RecoveryPoint(), p.log.EndOffset()
-	for _, r := range o.supply[p.key()].ranges {
-		if r.From <= from {
-			from = max(from, r.To)
-		}
-	}
-	return from >= to
 }

@@ -1,6 +1,8 @@
 package partition
 
 import (
+	"errors"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 
@@ -39,7 +41,7 @@ type Partition struct {
 	index int32
 	dir   string       // path of the log
 	epoch int32        // leader epoch: the number of this start of the broker
-	log   *storage.Log // nil when it could not be opened; then the state is never online
+	log   *storage.Log // nil when it could not be opened; then the state is not online
 
 	// Readers take these without a lock. Both only grow, except that the last stable offset may stand still.
 	highWatermark atomic.Int64
@@ -47,6 +49,7 @@ type Partition struct {
 	current       atomic.Int32 // copy of state, for a quick look
 	cleaned       atomic.Int64 // up to where the log is compacted
 	cleanAfter    atomic.Int64 // ms: not to be compacted before
+	unmade        atomic.Bool  // there is nothing of it yet, and log may still be written
 
 	mu      sync.Mutex // guards what follows, and the order of writes to the log and to the committer
 	state   state
@@ -64,17 +67,28 @@ type Partition struct {
 	changing bool
 }
 
-// newPartition is a partition over a log that has been opened, or could not be.
-func newPartition(t *Table, topic *Topic, index int32, dir string, log *storage.Log, reason error) *Partition {
-	p := &Partition{table: t, topic: topic, index: index, dir: dir, epoch: t.opts.LeaderEpoch, log: log}
-	if reason != nil {
-		p.setState(offline, reason)
-		return p
-	}
-	p.next = log.EndOffset()
-	p.relaxed = topic.state.Load().relaxed()
-	p.advance(p.next, &wakes{})
+// newPartition is a partition that is offline: its log has not been opened.
+func (t *Table) newPartition(topic *Topic, index int32) *Partition {
+	dir := filepath.Join(t.opts.Dir, dirName(topic.Name, index))
+	p := &Partition{table: t, topic: topic, index: index, dir: dir, epoch: t.opts.LeaderEpoch}
+	p.setState(offline, errUnopened)
 	return p
+}
+
+var errUnopened = errors.New("it is being opened")
+
+// online begins to serve the log, unless the partition was deleted meanwhile.
+func (p *Partition) online() {
+	var woken wakes
+	p.mu.Lock()
+	if p.state == offline {
+		p.next = p.log.EndOffset()
+		p.relaxed = p.topic.state.Load().relaxed()
+		p.advance(p.next, &woken)
+		p.setState(online, nil)
+	}
+	p.mu.Unlock()
+	woken.wake()
 }
 
 // Topic is the topic that the partition belongs to.

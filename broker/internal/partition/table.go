@@ -82,6 +82,8 @@ type Table struct {
 	cleaning   cleanings
 	doomed     doomed
 	dead       dead
+	stale      atomic.Bool   // the checkpoint files may have entries of deleted partitions
+	changing   chan struct{} // holds whoever makes and removes partitions
 	saving     chan struct{} // holds whoever writes a checkpoint file
 	work       chan struct{} // the housekeeper should look for work before its time
 	fatal      chan error    // what ends Run
@@ -132,6 +134,8 @@ func (t *Table) now() int64 { return t.opts.Now().UnixMilli() }
 // ones and passes changed settings on. It is called by one goroutine at a time, with ever newer snapshots; when it
 // returns, what the snapshot has can be used. A partition that cannot be made is offline.
 func (t *Table) Apply(s *catalog.Snapshot) {
+	t.changing <- struct{}{}
+	defer func() { <-t.changing }()
 	before := t.topics.Load()
 	after := newTopicIndex(len(s.Topics()))
 	layers := t.opts.Layers()

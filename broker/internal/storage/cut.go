@@ -14,7 +14,7 @@ func (r *opening) bad(i int, pos int64, reason string) (cut bool, err error) {
 	if r.Clean {
 		return false, fmt.Errorf("%w: %s", errNotClean, reason)
 	}
-	if r.next < r.DurableTo && !r.resupplied(r.next, r.DurableTo) {
+	if r.next < r.Promised && !r.resupplied(r.next, r.Promised) {
 		s := (*r.log.segments.Load())[i]
 		return false, &DamageError{File: s.log.name, Position: pos, Offset: r.next, Reason: reason}
 	}

@@ -95,6 +95,7 @@ func (r *opening) load() error {
 		return err
 	}
 	r.DurableTo, r.StartOffset = max(r.DurableTo, known.durable), max(r.StartOffset, known.start)
+	r.Promised = max(r.Promised, r.DurableTo)
 	if err := r.dropDeleted(known.start); err != nil {
 		return err
 	}

@@ -25,9 +25,9 @@ func (r *opening) scanSegments(ctx context.Context) error {
 			return err
 		}
 	}
-	if list := *r.log.segments.Load(); r.next < r.DurableTo {
+	if list := *r.log.segments.Load(); r.next < r.Promised {
 		s := list[len(list)-1]
-		_, err := r.bad(len(list)-1, s.size.Load(), fmt.Sprintf("the log ends at offset %d and was durable to %d", r.next, r.DurableTo))
+		_, err := r.bad(len(list)-1, s.size.Load(), fmt.Sprintf("the log ends at offset %d and was durable to %d", r.next, r.Promised))
 		return err
 	}
 	return nil
