@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -39,6 +40,9 @@ func changes[Req kmsg.Request](blank func() Req, answer func(*Handler, context.C
 func decode(r *server.Request, req kmsg.Request) bool {
 	req.SetVersion(r.Version)
 	err := req.ReadFrom(r.Body)
+	if err == nil {
+		err = checkMentions(req)
+	}
 	if err != nil {
 		r.Fail(fmt.Errorf("reading %s v%d from client %q: %w", kmsg.NameForKey(r.Key), r.Version, r.ClientID, err))
 	}
@@ -74,7 +78,18 @@ type refusal struct {
 }
 
 func refuse(e *kerr.Error, format string, args ...any) refusal {
-	return refusal{code: e.Code, message: fmt.Sprintf(format, args...)}
+	return refusal{code: e.Code, message: short(fmt.Sprintf(format, args...))}
+}
+
+// messageMax is how long a message gets, in bytes. Many repeat what the client has sent, which may be as long as a string
+// can be; before the flexible versions a longer one would break the response.
+const messageMax = 1000
+
+func short(message string) string {
+	if len(message) <= messageMax {
+		return message
+	}
+	return strings.ToValidUTF8(message[:messageMax], "") + "…"
 }
 
 // text is the message as responses carry it: null when there is none.

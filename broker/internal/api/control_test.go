@@ -1,9 +1,13 @@
 package api
 
 import (
+	"bytes"
 	"context"
+	"reflect"
+	"strings"
 	"syscall"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -77,7 +81,7 @@ func FuzzControlRequests(f *testing.F) {
 		}
 		if resp := b.answer(t.Context(), req); resp != nil {
 			resp.SetVersion(version)
-			resp.AppendTo(nil)
+			readable(t, key, version, resp.AppendTo(nil))
 		}
 	})
 }
@@ -126,5 +130,72 @@ func TestHugeRequestsAreRefused(t *testing.T) {
 	go func() { _, _ = b.conn.Write([]byte{0, 0x40, 0, 1, 0, 3, 0, 0}) }()
 	if n, err := b.conn.Read(make([]byte, 1)); err == nil {
 		t.Errorf("Metadata of 4 MiB and a byte: %d bytes of an answer, want the connection closed", n)
+	}
+}
+
+// readable checks that a response says what its reader reads.
+func readable(t *testing.T, key, version int16, body []byte) {
+	t.Helper()
+	read := kmsg.ResponseForKey(key)
+	read.SetVersion(version)
+	if err := read.ReadFrom(body); err != nil || !bytes.Equal(read.AppendTo(nil), body) {
+		t.Errorf("%s v%d: %x is read with %v", kmsg.NameForKey(key), version, body, err)
+	}
+}
+
+// TestMessagesFitTheirResponse: they repeat names, which may be as long as a string can be.
+func TestMessagesFitTheirResponse(t *testing.T) {
+	b := start(t, nil)
+	long := strings.Repeat("é", 32767/2)
+	altered := replacing(ofTopic, "a", long, long)
+	for _, req := range []kmsg.Request{
+		&kmsg.CreateTopicsRequest{Version: 4, Topics: []kmsg.CreateTopicsRequestTopic{topic(long, 1, 1)}},
+		&kmsg.CreateTopicsRequest{Version: 4, Topics: []kmsg.CreateTopicsRequestTopic{topic("a", 1, 1, long, long)}},
+		&kmsg.AlterConfigsRequest{Version: 1, Resources: altered.Resources},
+		&kmsg.IncrementalAlterConfigsRequest{Version: 0, Resources: incrementing(ofBroker, long, step{set, long, long}).Resources},
+		&kmsg.DescribeConfigsRequest{Version: 3, Resources: []kmsg.DescribeConfigsRequestResource{{ResourceType: ofTopic, ResourceName: long}}},
+	} {
+		body := b.raw(req.Key(), req.GetVersion(), false, req.AppendTo(nil))
+		readable(t, req.Key(), req.GetVersion(), body)
+	}
+	if cut := short("x" + long); !utf8.ValidString(cut) || len(cut) > messageMax+3 {
+		t.Errorf("cut to %d bytes within a letter: %q", len(cut), cut[messageMax-10:])
+	}
+}
+
+// TestRequestsOfManyPartsAreRefused: each part is answered, however small it was asked for.
+func TestRequestsOfManyPartsAreRefused(t *testing.T) {
+	many := make([]int32, partitionsMax)
+	for name, c := range map[string]struct {
+		req     kmsg.Request
+		refused bool
+	}{
+		"as many as may be": {&kmsg.DescribeLogDirsRequest{Topics: []kmsg.DescribeLogDirsRequestTopic{{Partitions: many[1:]}}}, false},
+		"in one topic":      {&kmsg.DescribeLogDirsRequest{Topics: []kmsg.DescribeLogDirsRequestTopic{{Partitions: many}}}, true},
+		"resources":         {&kmsg.AlterConfigsRequest{Resources: make([]kmsg.AlterConfigsRequestResource, partitionsMax+1)}, true},
+	} {
+		if err := checkMentions(c.req); (err != nil) != c.refused {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, e := range New(Deps{}).table {
+		switch req := kmsg.RequestForKey(e.key); kmsg.Key(e.key) {
+		case kmsg.Produce, kmsg.Fetch: // count while they are decoded
+		case kmsg.ApiVersions, kmsg.InitProducerID, kmsg.DescribeCluster, kmsg.ListConfigResources: // name nothing
+		default:
+			if fill(req); mentions(req) == 0 {
+				t.Errorf("%s is not counted", kmsg.NameForKey(e.key))
+			}
+		}
+	}
+}
+
+// fill gives every array of a request an element.
+func fill(req kmsg.Request) {
+	v := reflect.ValueOf(req).Elem()
+	for i := range v.NumField() {
+		if f := v.Field(i); f.Kind() == reflect.Slice {
+			f.Set(reflect.MakeSlice(f.Type(), 1, 1))
+		}
 	}
 }

@@ -1,0 +1,67 @@
+package api
+
+import (
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// checkMentions holds a decoded request to partitionsMax of whatever it is about: each is answered, and what an answer
+// takes does not depend on how small the question was.
+func checkMentions(req kmsg.Request) error {
+	if n := mentions(req); n > partitionsMax {
+		return fmt.Errorf("it names %d topics, partitions, resources or settings, where at most %d are taken", n, partitionsMax)
+	}
+	return nil
+}
+
+// mentions counts what a request names. Produce and Fetch count while they are decoded.
+func mentions(req kmsg.Request) int {
+	switch r := req.(type) {
+	case *kmsg.MetadataRequest:
+		return len(r.Topics)
+	case *kmsg.DeleteTopicsRequest:
+		return len(r.TopicNames) + len(r.Topics)
+	case *kmsg.DescribeTopicPartitionsRequest:
+		return len(r.Topics)
+	case *kmsg.ListOffsetsRequest:
+		return sum(r.Topics, func(t kmsg.ListOffsetsRequestTopic) int { return len(t.Partitions) })
+	case *kmsg.DeleteRecordsRequest:
+		return sum(r.Topics, func(t kmsg.DeleteRecordsRequestTopic) int { return len(t.Partitions) })
+	case *kmsg.OffsetForLeaderEpochRequest:
+		return sum(r.Topics, func(t kmsg.OffsetForLeaderEpochRequestTopic) int { return len(t.Partitions) })
+	case *kmsg.DescribeLogDirsRequest:
+		return sum(r.Topics, func(t kmsg.DescribeLogDirsRequestTopic) int { return len(t.Partitions) })
+	case *kmsg.DescribeProducersRequest:
+		return sum(r.Topics, func(t kmsg.DescribeProducersRequestTopic) int { return len(t.Partitions) })
+	default:
+		return mentionsInChanges(req)
+	}
+}
+
+// mentionsInChanges counts for the requests about settings and those that change what there is.
+func mentionsInChanges(req kmsg.Request) int {
+	switch r := req.(type) {
+	case *kmsg.CreateTopicsRequest:
+		return sum(r.Topics, func(t kmsg.CreateTopicsRequestTopic) int { return len(t.ReplicaAssignment) + len(t.Configs) })
+	case *kmsg.CreatePartitionsRequest:
+		return sum(r.Topics, func(t kmsg.CreatePartitionsRequestTopic) int { return len(t.Assignment) })
+	case *kmsg.DescribeConfigsRequest:
+		return sum(r.Resources, func(c kmsg.DescribeConfigsRequestResource) int { return len(c.ConfigNames) })
+	case *kmsg.AlterConfigsRequest:
+		return sum(r.Resources, func(c kmsg.AlterConfigsRequestResource) int { return len(c.Configs) })
+	case *kmsg.IncrementalAlterConfigsRequest:
+		return sum(r.Resources, func(c kmsg.IncrementalAlterConfigsRequestResource) int { return len(c.Configs) })
+	default:
+		return 0
+	}
+}
+
+// sum counts the elements of an array and what is in each.
+func sum[T any](all []T, in func(T) int) int {
+	n := len(all)
+	for _, one := range all {
+		n += in(one)
+	}
+	return n
+}
