@@ -15,7 +15,8 @@ import (
 //
 // Offset -1 is the high watermark; one below the start succeeds and changes nothing; a topic that is only compacted refuses
 // with POLICY_VIOLATION. The new start is on the disk before the answer goes out: Kafka writes it within a minute, and may
-// show deleted records again after a crash. The files go with the next round of retention.
+// show deleted records again after a crash. The files go with the next round of retention. A partition that is named
+// more than once is answered once, by its last mention.
 
 func deleteRecordsEntry() entry {
 	return entry{key: 21, min: 0, max: 2, flexible: 2, serve: (*Handler).deleteRecords}
@@ -30,7 +31,7 @@ func (h *Handler) deleteRecords(_ context.Context, r *server.Request) {
 
 func (h *Handler) deleteAll(req *kmsg.DeleteRecordsRequest) kmsg.Response {
 	resp := req.ResponseKind().(*kmsg.DeleteRecordsResponse)
-	for _, t := range req.Topics {
+	for _, t := range lastDeletions(req) {
 		rt := kmsg.NewDeleteRecordsResponseTopic()
 		rt.Topic = t.Topic
 		for _, p := range t.Partitions {
@@ -46,6 +47,30 @@ func (h *Handler) deleteAll(req *kmsg.DeleteRecordsRequest) kmsg.Response {
 		failDeletions(resp)
 	}
 	return resp
+}
+
+// lastDeletions gathers each topic once, and of each partition the last mention.
+func lastDeletions(req *kmsg.DeleteRecordsRequest) (topics []kmsg.DeleteRecordsRequestTopic) {
+	at, seen := map[string]int{}, map[namedPartition]int{}
+	for _, t := range req.Topics {
+		i, known := at[t.Topic]
+		if !known {
+			i = len(topics)
+			at[t.Topic] = i
+			topics = append(topics, kmsg.DeleteRecordsRequestTopic{Topic: t.Topic})
+		}
+		to := &topics[i].Partitions
+		for _, p := range t.Partitions {
+			key := namedPartition{t.Topic, p.Partition}
+			if j, again := seen[key]; again {
+				(*to)[j] = p
+				continue
+			}
+			seen[key] = len(*to)
+			*to = append(*to, p)
+		}
+	}
+	return topics
 }
 
 func (h *Handler) deleteIn(topic string, q kmsg.DeleteRecordsRequestTopicPartition) (low int64, code int16) {

@@ -21,7 +21,8 @@ import (
 //
 // Every known setting is listed, set or not (trap 37): tools like Terraform and Connect compare the whole. Topics,
 // brokers and, under the empty name, the settings given to all brokers while running can be described. The resource
-// types of groups, client metrics and loggers are refused.
+// types of groups, client metrics and loggers are refused. All of a resource is told once: whoever names it again without
+// naming settings would get a thousand times the bytes that it sends.
 func describeConfigsEntry() entry {
 	return entry{key: 32, min: 1, max: 4, flexible: 4, serve: answers(kmsg.NewPtrDescribeConfigsRequest,
 		func(h *Handler, _ *server.Request, req *kmsg.DescribeConfigsRequest) kmsg.Response {
@@ -32,7 +33,15 @@ func describeConfigsEntry() entry {
 func (h *Handler) describeConfigs(req *kmsg.DescribeConfigsRequest) kmsg.Response {
 	resp := kmsg.NewPtrDescribeConfigsResponse()
 	s := h.Catalog.Snapshot()
+	whole := map[resource]bool{}
 	for _, asked := range req.Resources {
+		if len(asked.ConfigNames) == 0 {
+			key := resource{asked.ResourceType, asked.ResourceName}
+			if whole[key] {
+				continue
+			}
+			whole[key] = true
+		}
 		answer := kmsg.NewDescribeConfigsResponseResource()
 		answer.ResourceType, answer.ResourceName = asked.ResourceType, asked.ResourceName
 		entries, f := h.describeResource(s, asked)

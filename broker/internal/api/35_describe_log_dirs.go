@@ -83,7 +83,7 @@ type askedTopic struct {
 	partitions []*partition.Partition
 }
 
-// asked is what there is of what the request names, or everything when it names nothing, by name.
+// asked is what there is of what the request names, each partition once, or everything when it names nothing, by name.
 func (h *Handler) asked(req *kmsg.DescribeLogDirsRequest) (all []askedTopic) {
 	if req.Topics == nil {
 		for topic := range h.Table.Topics {
@@ -92,14 +92,20 @@ func (h *Handler) asked(req *kmsg.DescribeLogDirsRequest) (all []askedTopic) {
 		slices.SortFunc(all, func(a, b askedTopic) int { return cmp.Compare(a.name, b.name) })
 		return all
 	}
+	at, seen := map[string]int{}, map[*partition.Partition]bool{}
 	for _, t := range req.Topics {
-		asked := askedTopic{name: t.Topic}
+		i, known := at[t.Topic]
+		if !known {
+			i = len(all)
+			at[t.Topic] = i
+			all = append(all, askedTopic{name: t.Topic})
+		}
 		for _, index := range t.Partitions {
-			if p, code := h.partition(t.Topic, index); code == 0 {
-				asked.partitions = append(asked.partitions, p)
+			if p, code := h.partition(t.Topic, index); code == 0 && !seen[p] {
+				seen[p] = true
+				all[i].partitions = append(all[i].partitions, p)
 			}
 		}
-		all = append(all, asked)
 	}
 	return all
 }

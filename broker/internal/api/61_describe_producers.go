@@ -10,6 +10,8 @@ import (
 // DescribeProducers (key 61): the producers that partitions remember, idempotent ones too (KIP-664).
 //
 // Version notes: there is version 0, and it is flexible.
+//
+// A partition may remember a great many producers, so one that a topic's list names again is not described again.
 
 func describeProducersEntry() entry {
 	return entry{key: 61, min: 0, max: 0, flexible: 0, serve: answers(kmsg.NewPtrDescribeProducersRequest, (*Handler).describeProducers)}
@@ -20,11 +22,15 @@ const unknownPartition = "This server does not host this topic-partition."
 
 func (h *Handler) describeProducers(_ *server.Request, req *kmsg.DescribeProducersRequest) kmsg.Response {
 	resp := req.ResponseKind().(*kmsg.DescribeProducersResponse)
+	seen := map[namedPartition]bool{}
 	for _, t := range req.Topics {
 		rt := kmsg.NewDescribeProducersResponseTopic()
 		rt.Topic = t.Topic
 		for _, index := range t.Partitions {
-			rt.Partitions = append(rt.Partitions, h.producersOf(t.Topic, index))
+			if key := (namedPartition{t.Topic, index}); !seen[key] {
+				seen[key] = true
+				rt.Partitions = append(rt.Partitions, h.producersOf(t.Topic, index))
+			}
 		}
 		resp.Topics = append(resp.Topics, rt)
 	}

@@ -25,6 +25,12 @@ type alteration struct {
 	turn  func(given map[string]string) refusal
 }
 
+// resource is what settings are given to.
+type resource struct {
+	kind kmsg.ConfigResourceType
+	name string
+}
+
 // alterConfigs answers for each alteration, in order.
 func (h *Handler) alterConfigs(ctx context.Context, all []alteration, validateOnly bool) []refusal {
 	var results []refusal
@@ -42,10 +48,6 @@ func (h *Handler) alterConfigs(ctx context.Context, all []alteration, validateOn
 }
 
 func (h *Handler) alterAll(s *catalog.Snapshot, all []alteration) (results []refusal, records []catalog.Record) {
-	type resource struct {
-		kind kmsg.ConfigResourceType
-		name string
-	}
 	times := map[resource]int{}
 	for _, a := range all {
 		times[resource{a.kind, a.name}]++

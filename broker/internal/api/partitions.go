@@ -6,6 +6,12 @@ import (
 	"github.com/skeinstream/skein/broker/internal/partition"
 )
 
+// namedPartition is a partition as requests name it.
+type namedPartition struct {
+	topic string
+	index int32
+}
+
 // partition finds a partition by name and number, or says why not.
 func (h *Handler) partition(topic string, index int32) (*partition.Partition, int16) {
 	t := h.Table.Topic(topic)
