@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -167,7 +168,10 @@ func TestCrashesWhileRecordsAreRescued(t *testing.T) {
 // eachCrash is the disk as a crash leaves it before every change that do makes.
 func eachCrash(disk *vfs.Memory, do func(vfs.FS)) (crashes []*vfs.Memory) {
 	faults := vfs.NewFaults(disk)
+	var mu sync.Mutex
 	faults.BeforeMutation(func(n int, _ vfs.Op, _ string) {
+		mu.Lock()
+		defer mu.Unlock()
 		crashes = append(crashes, disk.KillClone(), disk.CrashClone(uint64(n)), disk.CrashCloneTorn(uint64(n)))
 	})
 	do(faults)
