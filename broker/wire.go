@@ -106,9 +106,7 @@ func logOf(topic *partition.Topic, p *partition.Partition) monitor.Log {
 func (b *Broker) serverEvents() server.Events {
 	return server.Events{
 		ConnectionOpened: func(c server.ConnectionInfo) { b.monitor.ConnectionOpened(c.Listener) },
-		ConnectionClosed: func(c server.ConnectionInfo, r server.CloseReason) {
-			b.monitor.ConnectionClosed(c.Listener, string(r))
-		},
+		ConnectionClosed: b.closed,
 		RequestFinished: func(r server.RequestInfo) {
 			b.monitor.RequestFinished(monitor.Request{
 				Key: r.Key, ErrorCode: r.ErrorCode,
@@ -116,6 +114,16 @@ func (b *Broker) serverEvents() server.Events {
 			})
 		},
 	}
+}
+
+// closed tells the monitor of the end of a connection, or of one that was not let
+// in and so never counted as open.
+func (b *Broker) closed(c server.ConnectionInfo, r server.CloseReason) {
+	if r == server.ClosedLimit {
+		b.monitor.ConnectionRefused(c.Listener, string(r))
+		return
+	}
+	b.monitor.ConnectionClosed(c.Listener, string(r))
 }
 
 // commitEvents tell the monitor of rounds, and the log of what an operator
