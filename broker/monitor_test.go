@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/skeinstream/skein/broker/internal/server"
 )
@@ -51,4 +52,10 @@ func TestARefusedConnectionDoesNotCountAsOneThatWasOpen(t *testing.T) {
 		`skein_connections_closed_total{listener="PLAINTEXT",reason="limit"} 1`)
 	events.ConnectionClosed(client, server.ClosedByPeer)
 	expectMetrics(t, b, `skein_connections{listener="PLAINTEXT"} 0`)
+}
+
+func TestSyncsInTheBackgroundAreMeasured(t *testing.T) {
+	b := watched(t)
+	b.partitionOptions().Events.Flushed(time.Millisecond)
+	expectMetrics(t, b, `skein_fsync_seconds_count{file="segment"} 1`)
 }

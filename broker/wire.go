@@ -25,7 +25,10 @@ func (b *Broker) partitionOptions() partition.Options {
 		Commit:      b.commitConfig(),
 		Now:         b.cfg.now,
 		Logger:      b.cfg.Logger,
-		Events:      partition.Events{Opened: b.opened},
+		Events: partition.Events{
+			Opened:  b.opened,
+			Flushed: func(took time.Duration) { b.monitor.SegmentSynced(took) },
+		},
 	}
 }
 
