@@ -72,7 +72,7 @@ func (d *doomed) has(owner catalog.ID) bool {
 // remove deletes the partitions of topics that nobody can find any more.
 func (t *Table) remove(topics []*Topic) {
 	for _, topic := range topics {
-		due := t.now() + topic.Settings().FileDeleteDelayMs
+		due := later(t.now(), topic.Settings().FileDeleteDelayMs)
 		gone := true
 		for _, p := range topic.Partitions() {
 			gone = t.removeOne(p, due) && gone

@@ -3,6 +3,7 @@ package partition
 import (
 	"context"
 	"errors"
+	"math"
 	"path/filepath"
 	"time"
 
@@ -140,7 +141,19 @@ func (t *Table) keepHouse(ctx context.Context) error {
 	}
 }
 
-func milliseconds(n int64) time.Duration { return time.Duration(max(n, 1)) * time.Millisecond }
+// milliseconds is n of them, 1 at least, and no more than can be reckoned with.
+func milliseconds(n int64) time.Duration {
+	const most = int64(math.MaxInt64/time.Millisecond) / 2
+	return time.Duration(min(max(n, 1), most)) * time.Millisecond
+}
+
+// later is the time of so many ms after now; what is too far away to be reckoned with never comes.
+func later(now, ms int64) int64 {
+	if ms > math.MaxInt64-now {
+		return math.MaxInt64
+	}
+	return now + ms
+}
 
 // rest waits until a chore is due or somebody pokes.
 func (t *Table) rest(ctx context.Context, chores []*chore) bool {

@@ -188,3 +188,23 @@ func TestCheckpointLetsTheLogGo(t *testing.T) {
 		w.stop()
 	})
 }
+
+// TestDurationsWithoutEnd: the largest ones that settings take must not come around to the past.
+func TestDurationsWithoutEnd(t *testing.T) {
+	inBubble(t, func(w *world) {
+		const ever = "9223372036854775807"
+		for _, name := range []string{"log.retention.check.interval.ms", "skein.durability.interval.ms", "log.cleaner.backoff.ms", "log.retention.ms"} {
+			w.static[name] = ever
+		}
+		w.start()
+		kept := w.create("t", 1, "file.delete.delay.ms", ever, "skein.durability", "interval", "segment.ms", ever)
+		p := kept.Partition(0)
+		w.appended(p, batch(1), 0)
+		w.deleteTopic(kept)
+		w.settle(24 * time.Hour) // does not return while something spins
+		if n := len(w.catalog.Snapshot().Deleted()); n != 1 {
+			t.Errorf("%d topics wait for the removal of their files, want one for ever", n)
+		}
+		w.stop()
+	})
+}

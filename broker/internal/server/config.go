@@ -49,10 +49,14 @@ const (
 	DefaultPatience        = 5 * time.Second
 )
 
+// never is longer than any server runs, and short enough to be reckoned with.
+const never = 100 * 365 * 24 * time.Hour
+
 func (c Config) withDefaults() Config {
 	setDefault(&c.MaxRequestBytes, DefaultMaxRequestBytes)
 	setDefault(&c.IdleTimeout, DefaultIdleTimeout)
 	setDefault(&c.WriteTimeout, c.IdleTimeout)
+	c.IdleTimeout, c.WriteTimeout = min(c.IdleTimeout, never), min(c.WriteTimeout, never)
 	setDefault(&c.RequestMemory, DefaultRequestMemory)
 	setDefault(&c.Patience, DefaultPatience)
 	if c.Logger == nil {

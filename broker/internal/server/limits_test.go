@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"slices"
 	"strings"
@@ -125,6 +126,19 @@ func TestIdleTimeout(t *testing.T) {
 		}
 		synctest.Wait()
 		ts.wantReason(ClosedIdle)
+	})
+}
+
+// connections.max.idle.ms=-1 is for ever: that long a write may take, too.
+func TestNoIdleTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ts := handle(echo).start(t, Config{IdleTimeout: math.MaxInt64})
+		c := ts.dial()
+		for i := range int32(3) {
+			c.ask(frame(keyMetadata, 0, i, "still there"))
+			c.wantAnswer(i, "still there")
+			time.Sleep(24 * time.Hour)
+		}
 	})
 }
 

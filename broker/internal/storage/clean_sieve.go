@@ -147,7 +147,7 @@ func (v *sieve) mark(i int, stays bool) {
 func (v *sieve) rebuild(b record.Batch, h record.Header, horizon bool) (record.Batch, error) {
 	v.build.Like(h)
 	if horizon {
-		v.build.DeleteHorizon = v.now + v.retain
+		v.build.DeleteHorizon = later(v.now, v.retain)
 	}
 	i := 0
 	err := record.Walk(b, v.inflate, func(r record.Record) bool {

@@ -3,6 +3,7 @@ package storage
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -377,4 +378,14 @@ func TestLogAppendTimeSurvivesACleaning(t *testing.T) {
 		}
 		return true
 	})
+}
+
+// delete.retention.ms may be as long as can be: tombstones then stay for ever.
+func TestTombstonesThatStayForEver(t *testing.T) {
+	if got := later(1000, math.MaxInt64); got != math.MaxInt64 {
+		t.Errorf("horizon %d", got)
+	}
+	if got := later(1000, 7); got != 1007 {
+		t.Errorf("horizon %d", got)
+	}
 }

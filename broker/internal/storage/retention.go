@@ -3,6 +3,7 @@ package storage
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -58,7 +59,7 @@ func (l *Log) DeleteOldSegments(now, highWatermark int64) (int, error) {
 	l.detach(old)
 	l.let(old)
 	for _, s := range old {
-		err = errors.Join(err, l.discard(s.base, now+l.cfg.Load().FileDeleteDelayMs, true))
+		err = errors.Join(err, l.discard(s.base, later(now, l.cfg.Load().FileDeleteDelayMs), true))
 	}
 	return len(old), l.wrap("deleting old segments of log", err)
 }
@@ -242,4 +243,12 @@ func (l *Log) reap(due func(deletion) bool) error {
 		errs = append(errs, removeFile(l.fs, d.name))
 	}
 	return errors.Join(errs...)
+}
+
+// later is the time of so many ms after now; what is too far away to be reckoned with never comes.
+func later(now, ms int64) int64 {
+	if ms > math.MaxInt64-now {
+		return math.MaxInt64
+	}
+	return now + ms
 }

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -214,5 +215,14 @@ func TestAbortedTransactionsOverlap(t *testing.T) {
 			}
 		}
 		l = reopen(t, l)
+	}
+}
+
+func TestFilesDeletedNeverStay(t *testing.T) {
+	l, _ := threes(t, 9, func(c *Config) { c.RetentionMs, c.FileDeleteDelayMs = 0, math.MaxInt64 })
+	deleteOld(t, l, 5000, 6, 6)
+	must(t, l.Reap(1<<50))
+	if n := len(l.deleted); n == 0 {
+		t.Error("gone")
 	}
 }
