@@ -66,7 +66,7 @@ func TestEveryClientReadsWhatEveryClientWroteWithEveryCodec(t *testing.T) {
 }
 
 // TestLinkedLz4IsRefused: such a batch would make its partition unreadable for
-// every Java consumer (trap 38).
+// every Java consumer (T38).
 func TestLinkedLz4IsRefused(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

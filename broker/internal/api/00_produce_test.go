@@ -96,7 +96,7 @@ func TestProduceRefusesAcksOutsideTheThree(t *testing.T) {
 	})
 }
 
-// TestProduceRecordErrors is T18 and broker part 7 point 13: which records of a batch are at fault, from version 8 on.
+// TestProduceRecordErrors is T18 and P7.13: which records of a batch are at fault, from version 8 on.
 func TestProduceRecordErrors(t *testing.T) {
 	keyless := record.NewBuilder(0).Append(1, nil, []byte("a")).Append(1, []byte("k"), []byte("b")).Append(1, nil, []byte("c")).Bytes()
 	inBroker(t, nil, func(b *testBroker) {

@@ -137,7 +137,7 @@ func asksByID(req *kmsg.MetadataRequest) bool {
 }
 
 // metadataByID answers what is asked for by id; a topic that was deleted and created again is not the one asked for
-// (trap 13).
+// (T13).
 func (h *Handler) metadataByID(s *catalog.Snapshot, asked []kmsg.MetadataRequestTopic) []kmsg.MetadataResponseTopic {
 	topics := []kmsg.MetadataResponseTopic{}
 	seen := map[catalog.ID]bool{{}: true}

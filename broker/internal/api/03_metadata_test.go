@@ -64,7 +64,7 @@ func TestMetadataNullMeansAllAndEmptyMeansNone(t *testing.T) {
 	}
 }
 
-// T9, T10, part 7 point 16: what every version tells about the cluster and its partitions.
+// T9, T10, P7.16: what every version tells about the cluster and its partitions.
 func TestMetadataTellsTheClusterAndItsPartitions(t *testing.T) {
 	b := start(t, nil)
 	b.create(topic("a", 2, 1))
@@ -140,7 +140,7 @@ func TestMetadataCreatesTopicsOnlyWhenBothSidesAllowIt(t *testing.T) {
 	}
 }
 
-// Part 7 point 11: with auto-creation too.
+// P7.11: with auto-creation too.
 func TestMetadataOfAnInvalidNameIsInvalidTopic(t *testing.T) {
 	b := start(t, nil)
 	for _, version := range []int16{4, 12} {

@@ -20,11 +20,11 @@ import (
 // v5: the client may say which cluster and node it believes to talk to (KIP-1242)
 //
 // Its response always has header v0, in flexible versions too: a client that does not know yet what the broker speaks
-// must be able to read it (trap 2). A version from the future is answered in v0 with the range of this request alone,
-// and its body is not looked at (trap 1).
+// must be able to read it (T2). A version from the future is answered in v0 with the range of this request alone,
+// and its body is not looked at (T1).
 //
 // No feature is announced: group.version, transaction.version and their like promise protocols that are not served yet
-// (trap 8).
+// (T8).
 func apiVersionsEntry() entry {
 	return entry{key: 18, min: 0, max: 5, flexible: 3, serve: answers(kmsg.NewPtrApiVersionsRequest,
 		func(h *Handler, _ *server.Request, req *kmsg.ApiVersionsRequest) kmsg.Response {
@@ -61,9 +61,9 @@ func (h *Handler) checkApiVersions(req *kmsg.ApiVersionsRequest) int16 {
 	}
 }
 
-// advertised lists what is served, by key. Keys that are not served are left out, not listed with an empty range (trap
-// 4). Produce is listed from 0, though 0 to 2 are refused: old librdkafka concludes from their absence that the broker
-// cannot read compressed batches (trap 3, KAFKA-18659).
+// advertised lists what is served, by key. Keys that are not served are left out, not listed with an empty range (T4).
+// Produce is listed from 0, though 0 to 2 are refused: old librdkafka concludes from their absence that the broker
+// cannot read compressed batches (T3, KAFKA-18659).
 func (h *Handler) advertised() []kmsg.ApiVersionsResponseApiKey {
 	var keys []kmsg.ApiVersionsResponseApiKey
 	for _, key := range slices.Sorted(maps.Keys(h.table)) {

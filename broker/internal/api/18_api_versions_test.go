@@ -18,7 +18,7 @@ func unhex(t *testing.T, s string) []byte {
 	return b
 }
 
-// T1, part 7 point 1: Kafka 4.4 answers these bytes to a version that it does not know, whatever the body.
+// T1, P7.1: Kafka 4.4 answers these bytes to a version that it does not know, whatever the body.
 func TestApiVersionsFromTheFutureIsAnsweredInV0(t *testing.T) {
 	b := start(t, nil)
 	for _, body := range [][]byte{nil, {1, 2, 3}, bytes.Repeat([]byte{0xff}, 100)} {

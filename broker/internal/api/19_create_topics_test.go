@@ -29,7 +29,7 @@ func assigned(name string, partitions int32, factor int16, replicas ...[]int32) 
 	return t
 }
 
-// T37, part 7 points 7 and 12.
+// T37, P7.7, P7.12.
 func TestCreateTopicsTellsWhatWasCreated(t *testing.T) {
 	b := start(t, map[string]string{"num.partitions": "4"})
 	for v := int16(2); v <= 7; v++ {
@@ -55,7 +55,7 @@ func TestCreateTopicsTellsWhatWasCreated(t *testing.T) {
 	}
 }
 
-// Part 7 point 7: an array, also when the topic is refused; and -1 for what is not known.
+// P7.7: an array, also when the topic is refused; and -1 for what is not known.
 func TestCreateTopicsConfigsAreNeverNull(t *testing.T) {
 	r := ask[*kmsg.CreateTopicsResponse](start(t, nil), 7, creating(topic("a", 0, 1))).Topics[0]
 	if r.ErrorCode != kerr.InvalidPartitions.Code || r.Configs == nil || r.NumPartitions != -1 || r.ReplicationFactor != -1 || r.ConfigErrorCode != 0 {

@@ -19,7 +19,7 @@ import (
 // v3: types, and documentation when asked for (KIP-569)
 // v4: flexible
 //
-// Every known setting is listed, set or not (trap 37): tools like Terraform and Connect compare the whole. Topics,
+// Every known setting is listed, set or not (T37): tools like Terraform and Connect compare the whole. Topics,
 // brokers and, under the empty name, the settings given to all brokers while running can be described. The resource
 // types of groups, client metrics and loggers are refused. All of a resource is told once: whoever names it again without
 // naming settings would get a thousand times the bytes that it sends.

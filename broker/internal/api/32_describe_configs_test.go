@@ -54,7 +54,7 @@ func shownAs(k kmsg.DescribeConfigsResponseResourceConfig) string {
 	return line
 }
 
-// Part 7 point 12: sources, synonyms and documentation, as Kafka 4.4 answers (probed).
+// P7.12: sources, synonyms and documentation, as Kafka 4.4 answers (probed).
 func TestDescribeConfigsTellsSourcesAndSynonyms(t *testing.T) {
 	b := start(t, map[string]string{"log.segment.bytes": "2000000", "node.id": "1"})
 	b.create(topic("a", 1, 1, "retention.ms", " 77 "))

@@ -87,7 +87,7 @@ func TestDescribeTopicPartitionsHasALimitOfItsOwn(t *testing.T) {
 	}
 }
 
-// Part 7 point 7: arrays of replicas are empty, never null.
+// P7.7: arrays of replicas are empty, never null.
 func TestDescribeTopicPartitionsReplicasAreNeverNull(t *testing.T) {
 	b := start(t, nil)
 	b.create(topic("a", 1, 1))

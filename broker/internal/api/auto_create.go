@@ -10,7 +10,7 @@ import (
 )
 
 // topicsToCreate returns the names in a Metadata request that are missing and may be created: the client and the broker
-// both allow it (trap 9), and the name is one that a topic can have. Topics of coordinators are left to them.
+// both allow it (T9), and the name is one that a topic can have. Topics of coordinators are left to them.
 func (h *Handler) topicsToCreate(s *catalog.Snapshot, req *kmsg.MetadataRequest) []string {
 	allowed := req.AllowAutoTopicCreation || req.Version < 4
 	if !allowed || !h.Broker().AutoCreateTopics || asksByID(req) || checkMetadata(req).code != 0 {

@@ -39,7 +39,7 @@ func (b *testBroker) listed(version int16, topic string, partition int32, timest
 	return place{r.ErrorCode, r.Offset, r.Timestamp, r.LeaderEpoch}
 }
 
-// TestListOffsets is T27 and broker part 7 point 10, with what Kafka 4.4 answered for the same records: three batches of
+// TestListOffsets is T27 and P7.10, with what Kafka 4.4 answered for the same records: three batches of
 // three, whose second record is the newest of its batch.
 func TestListOffsets(t *testing.T) {
 	const base = 1_700_000_000_000
@@ -135,7 +135,7 @@ func (b *testBroker) deleted(version int16, topic string, partition int32, offse
 	return r.LowWatermark, r.ErrorCode
 }
 
-// TestDeleteRecords is T37 and broker part 7 point 14, with what Kafka 4.4 answered.
+// TestDeleteRecords is T37 and P7.14, with what Kafka 4.4 answered.
 func TestDeleteRecords(t *testing.T) {
 	inBroker(t, nil, func(b *testBroker) {
 		b.create(topic("t", 1, 1), topic("compacted", 1, 1, "cleanup.policy", "compact"), topic("both", 1, 1, "cleanup.policy", "compact,delete"))
@@ -242,7 +242,7 @@ func TestInitProducerID(t *testing.T) {
 	})
 }
 
-// TestDescribeProducers is broker part 7 point 14: idempotent producers are listed.
+// TestDescribeProducers is P7.14: idempotent producers are listed.
 func TestDescribeProducers(t *testing.T) {
 	describe := func(b *testBroker, topic string, partition int32) kmsg.DescribeProducersResponseTopicPartition {
 		req := kmsg.NewPtrDescribeProducersRequest()
@@ -276,7 +276,7 @@ func TestDescribeProducers(t *testing.T) {
 	})
 }
 
-// TestDescribeLogDirs is broker part 7 point 15.
+// TestDescribeLogDirs is P7.15.
 func TestDescribeLogDirs(t *testing.T) {
 	inBroker(t, nil, func(b *testBroker) {
 		b.create(topic("t", 2, 1), topic("s", 1, 1))

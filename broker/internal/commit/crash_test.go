@@ -216,7 +216,7 @@ func TestCrashesAmongWriteErrorsKeepWhatWasAcknowledged(t *testing.T) {
 	}
 }
 
-// TestFailedSyncFailsEveryWaiter: broker part 2 fault 4, part 3 faults 1 and 8.
+// TestFailedSyncFailsEveryWaiter: a waiter that hears of success would take an unsynced record for safe.
 func TestFailedSyncFailsEveryWaiter(t *testing.T) {
 	fatal := 0
 	for seed := range uint64(seeds(t, 6)) {

@@ -231,7 +231,7 @@ func TestFullDiskFailsTheRoundAndServiceGoesOn(t *testing.T) {
 	})
 }
 
-// TestFailedSyncEndsRun: after it nobody knows what is on the disk (broker part 4.5, rule 5).
+// TestFailedSyncEndsRun: after it nobody knows what is on the disk.
 func TestFailedSyncEndsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		faults := vfs.NewFaults(vfs.NewMemory())

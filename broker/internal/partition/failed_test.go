@@ -58,7 +58,7 @@ func TestAFailureLeavesTheAppendsBelowItUnderWay(t *testing.T) {
 	})
 }
 
-// TestAFailedSyncIsFatal whoever finds it, and in any mode (broker part 4.5 rule 5).
+// TestAFailedSyncIsFatal whoever finds it, and in any mode.
 func TestAFailedSyncIsFatal(t *testing.T) {
 	for _, test := range []struct {
 		name, mode, file string

@@ -116,7 +116,7 @@ func TestDeletedRecordsLeaveTheDisk(t *testing.T) {
 	})
 }
 
-// TestCompaction is broker part 7 point 13: a cleaner that works within seconds.
+// TestCompaction is P7.13: a cleaner that works within seconds.
 func TestCompaction(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.static["log.cleaner.backoff.ms"] = "1000"

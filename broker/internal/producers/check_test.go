@@ -94,7 +94,7 @@ func ended(epoch int16) Entry {
 	return e
 }
 
-// K32: a refused batch leaves no trace, so the rightful owner goes on.
+// R-K32: a refused batch leaves no trace, so the rightful owner goes on.
 func TestARefusedBatchChangesNothing(t *testing.T) {
 	e := written(1, 0, 1).Next(inTransaction(data(1, 10, 1)), 1010)
 	for _, refused := range []record.Header{data(2, 20, 1), data(0, 11, 1), data(1, 12, 1), data(1, 11, 1)} {

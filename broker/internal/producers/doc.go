@@ -10,7 +10,7 @@
 // segments ([Table.Snapshot]) and reads it back when it opens ([Restore]).
 //
 // The rules are those of Apache Kafka 4.4. An Entry is a value and its methods
-// return new values: a refused batch changes nothing (requirement K32).
+// return new values: a refused batch changes nothing (R-K32).
 //
 // Nothing here reads a clock; times are milliseconds since the Unix epoch.
 // docs/format/producer-snapshot.md describes the snapshot's bytes.

@@ -17,7 +17,7 @@ const markerVersion = 0
 // ControlMarker is the batch that ends a producer's transaction in one
 // partition: one control record whose key is (version 0, kind) and whose value
 // is (version 0, coordinator epoch); without that value clients and tools take
-// the marker for damaged (broker part 7 point 4). Its offset is patched later.
+// the marker for damaged (P7.4). Its offset is patched later.
 func ControlMarker(kind Marker, producerID int64, producerEpoch int16, coordinatorEpoch int32, timestamp int64) Batch {
 	key := binary.BigEndian.AppendUint16(nil, markerVersion)
 	key = binary.BigEndian.AppendUint16(key, uint16(kind))

@@ -169,7 +169,7 @@ func (c *Conn) await(ok func() bool) bool {
 	return !c.ended
 }
 
-// awaitUnmuted waits until the throttle time of the last responses is over (KIP-219, trap T7).
+// awaitUnmuted waits until the throttle time of the last responses is over (KIP-219, T7).
 func (c *Conn) awaitUnmuted() error {
 	c.mu.Lock()
 	until := c.mutedUntil

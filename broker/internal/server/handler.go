@@ -15,7 +15,7 @@ type Handler interface {
 	// bytes) ends its wait when ctx is done: the peer is gone, or the server is shutting down and wants the answer early.
 	Serve(ctx context.Context, r *Request)
 	// TooNew answers an ApiVersions request of a version that Supports refused. The body must not be read: nobody knows
-	// its shape. The response is sent with header 0. (Trap T1.)
+	// its shape. The response is sent with header 0 (T1).
 	TooNew(r *Request)
 }
 

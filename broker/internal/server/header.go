@@ -6,7 +6,7 @@ import (
 )
 
 // A frame opens with its size, which does not count itself, and its request header: key, version, correlation id, client
-// id, and from header version 2 on tagged fields. The client id is a classic string in every version (trap T5).
+// id, and from header version 2 on tagged fields. The client id is a classic string in every version (T5).
 const (
 	sizeField    = 4
 	frameStart   = sizeField + 4 // up to the version: what decides how the frame is received

@@ -9,7 +9,7 @@ const (
 	maxUnwritten = 64 << 10
 )
 
-// queue holds one connection's requests in their order, from being read to having their response written (trap T6). It
+// queue holds one connection's requests in their order, from being read to having their response written (T6). It
 // is a list through the requests themselves; the connection's mutex guards it.
 type queue struct {
 	first, last *Request

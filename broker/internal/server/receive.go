@@ -185,7 +185,7 @@ func (c *Conn) grow(r *Request, size int) error {
 }
 
 // parse reads the request header. Of an ApiVersions version from the future only what is needed for an answer is
-// required to make sense (trap T1).
+// required to make sense (T1).
 func (r *Request) parse(frame []byte) error {
 	flexible := !r.tooNew && r.Conn.server.handler.Flexible(r.Key, r.Version)
 	h, body, err := parseHeader(frame, flexible)
@@ -194,7 +194,7 @@ func (r *Request) parse(frame []byte) error {
 	}
 	r.CorrelationID = h.correlation
 	r.Body = body
-	r.flexible = flexible && r.Key != keyApiVersions // trap T2
+	r.flexible = flexible && r.Key != keyApiVersions // T2
 	r.setClientID(h.clientID)
 	return nil
 }

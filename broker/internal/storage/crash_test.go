@@ -154,7 +154,7 @@ func crashSeeds(usual int) int {
 	return usual
 }
 
-// TestRecoversFromACrashAtEveryChangeOfTheDisk: broker.md 4.9, and part 9 of the plan.
+// TestRecoversFromACrashAtEveryChangeOfTheDisk stops the world before each write, sync, rename and removal.
 func TestRecoversFromACrashAtEveryChangeOfTheDisk(t *testing.T) {
 	seeds, steps := crashSeeds(12), 60
 	for seed := range seeds {

@@ -8,8 +8,7 @@ import (
 	"github.com/skeinstream/skein/internal/vfs"
 )
 
-// A system tells of a failed sync once, to whoever asks first. The second asker must not take its success for a promise
-// (broker.md 4.5 rule 5).
+// A system tells of a failed sync once, to whoever asks first. The second asker must not take its success for a promise.
 func TestAfterAFailedSyncNothingIsDurableAnyMore(t *testing.T) {
 	for _, name := range []string{"*.log", "*.index", "*.tmp", "topic-0"} {
 		t.Run(name, func(t *testing.T) {

@@ -260,7 +260,7 @@ func TestALogThatWasNeverWrittenLeavesNoFiles(t *testing.T) {
 }
 
 // The whole window of five survives a kill, so that no retry becomes a duplicate
-// or a gap (fault 5 of broker.md part 3).
+// or a gap.
 func TestARetryIsKnownAfterAKill(t *testing.T) {
 	fs, all := written(t, small(), 5)
 	table, _ := all.producers()
