@@ -78,12 +78,13 @@ func limit(n int) int {
 	}
 }
 
-// idle turns a negative time, for never, into one that never comes.
+// idle turns a negative time, for never, into one that never comes, and none at all, which to the server means its
+// default, into very little.
 func idle(ms int64) time.Duration {
 	if ms < 0 || ms > int64(math.MaxInt64/time.Millisecond) {
 		return math.MaxInt64
 	}
-	return time.Duration(ms) * time.Millisecond
+	return time.Duration(max(ms, 1)) * time.Millisecond
 }
 
 func requestMemory(bytes int64) int64 {
