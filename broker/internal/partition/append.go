@@ -108,10 +108,17 @@ func (p *Partition) Append(a *Append) {
 		return
 	}
 	if p.table.space.low() {
-		a.finish(p.table.space.failure())
+		p.refuseForSpace(a)
 		return
 	}
 	p.submit(a)
+}
+
+func (p *Partition) refuseForSpace(a *Append) {
+	p.mu.Lock()
+	p.awaited.failed(a.header)
+	p.mu.Unlock()
+	a.finish(p.table.space.failure())
 }
 
 // validate checks the batch by the topic's rules and puts the bytes to be stored in place of those that were sent.
@@ -178,6 +185,9 @@ func (p *Partition) place(a *Append, done *chain, woken *wakes) {
 	if a.header.HasProducer() {
 		entry = p.producer(a.header.ProducerID)
 		verdict, err := entry.Check(a.header)
+		if err == nil && !entry.Known() {
+			err = p.awaited.check(a.header)
+		}
 		if err != nil {
 			a.Result = p.refused(err)
 			done.add(a)
@@ -226,17 +236,20 @@ func (p *Partition) enqueue(a *Append, entry producers.Entry, done *chain) {
 	p.next = a.header.LastOffset() + 1
 	if a.header.HasProducer() {
 		p.overlay.put(entry.Next(a.header, a.header.BaseOffset))
+		p.awaited.came(a.header.ProducerID)
 	}
 }
 
 // writeNow puts the batch into the page cache, where readers may have it at once. The caller holds p.mu.
 func (p *Partition) writeNow(a *Append, done *chain, woken *wakes) {
 	if err := p.log.Write(a.Records, a.came); err != nil {
+		p.awaited.failed(a.header)
 		a.Result = p.storageFailure(err)
 		done.add(a)
 		return
 	}
 	p.next = a.header.LastOffset() + 1
+	p.awaited.came(a.header.ProducerID)
 	p.wrote(a.header.Count, a.came)
 	p.advance(p.next, woken)
 	a.Result = p.success(a)

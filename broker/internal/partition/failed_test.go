@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
+	"github.com/skeinstream/skein/broker/internal/record"
 	"github.com/skeinstream/skein/internal/vfs"
 )
 
@@ -114,5 +115,45 @@ func TestAFailedSyncIsFatal(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestAnUnknownProducersSecondBatchDoesNotOvertakeItsFirst, which could not be written: not while the committer fails what
+// it has, not on a full disk, and in no mode.
+func TestAnUnknownProducersSecondBatchDoesNotOvertakeItsFirst(t *testing.T) {
+	for _, mode := range []string{"always", "os"} {
+		synctest.Test(t, func(t *testing.T) {
+			faults := vfs.NewFaults(vfs.NewMemory())
+			faults.FakeSpace(&vfs.Space{Total: 1 << 30, Free: 1 << 29})
+			w := newWorld(t, faults).start()
+			p := w.create("t", 1, "skein.durability", mode).Partition(0)
+			heal := faults.Fail(vfs.Rule{Op: vfs.OpWrite, Name: map[string]string{"always": "*.wal", "os": "*.log"}[mode], Err: syscall.ENOSPC})
+			w.appended(p, from(7, 0, 4, 1), kerr.KafkaStorageError.Code)
+			heal()
+			w.appended(p, from(7, 0, 5, 1), kerr.OutOfOrderSequenceNumber.Code)
+			w.appended(p, from(7, 0, 4, 1), 0)
+			w.appended(p, from(7, 0, 5, 1), 0)
+			faults.FakeSpace(&vfs.Space{Total: 1 << 30, Free: 1})
+			w.space.look()
+			w.appended(p, from(8, 0, 0, 1), kerr.KafkaStorageError.Code)
+			faults.FakeSpace(&vfs.Space{Total: 1 << 30, Free: 1 << 29})
+			w.space.look()
+			w.appended(p, from(8, 0, 1, 1), kerr.OutOfOrderSequenceNumber.Code)
+			w.appended(p, from(8, 1, 1, 1), 0) // another epoch is another story
+			if len(p.awaited) != 0 {
+				t.Errorf("%d batches are awaited", len(p.awaited))
+			}
+			w.stop()
+		})
+	}
+}
+
+func TestAwaitedHasABound(t *testing.T) {
+	var w awaited
+	for id := range int64(3 * awaitedMax) {
+		w.failed(record.Header{ProducerID: id})
+	}
+	if len(w) > awaitedMax {
+		t.Errorf("%d producers are awaited", len(w))
 	}
 }

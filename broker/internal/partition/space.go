@@ -27,8 +27,9 @@ func newSpace(t *Table) *space { return &space{table: t, alarm: newAlarm()} }
 
 // low reports whether there is too little space to write.
 func (s *space) low() bool {
+	full := s.full.Load()
 	s.alarm.arm()
-	return s.full.Load()
+	return full
 }
 
 // failure is the result of an append that is refused for want of space.

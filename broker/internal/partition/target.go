@@ -104,6 +104,11 @@ func (p *Partition) Failed(ws []*commit.Write, err error) {
 	var woken wakes
 	p.mu.Lock()
 	p.next = ws[0].Base
+	for a := p.underway.first; a != nil; a = a.next {
+		if a.header.BaseOffset >= p.next {
+			p.awaited.failed(a.header)
+		}
+	}
 	p.underway.cut(p.next)
 	p.recount()
 	waiting := p.repeats
