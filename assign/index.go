@@ -199,3 +199,9 @@ func positions(n int) []int32 {
 	}
 	return list
 }
+
+// topicOf returns the topic of a partition.
+func (x *index) topicOf(p int32) int32 {
+	t, _ := slices.BinarySearch(x.Base, p+1)
+	return int32(t - 1)
+}

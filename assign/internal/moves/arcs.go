@@ -1,0 +1,167 @@
+package moves
+
+import "github.com/skeinstream/skein/assign/internal/group"
+
+// The arcs out of a node are numbered from 0. Where flow can be taken back there
+// is an arc against it, at the price with its sign turned.
+
+// degree returns how many arcs leave v.
+func (f *flow) degree(v int32) int32 {
+	p := f.p
+	switch {
+	case v < f.members:
+		n := p.Owners.Size(v) + p.Hubs.Size(v)
+		if p.Former != nil && p.Former[v] != group.None {
+			n++
+		}
+		return n
+	case v < f.hubs:
+		n := f.ownersOf.Size(v-f.members) + 2
+		if p.Former != nil {
+			n += f.formerOf.Size(v - f.members)
+		}
+		return n
+	case v < f.blocks:
+		return p.Members.Size(v-f.hubs) + f.sourcesOf.Size(v-f.hubs)
+	}
+	return f.inBlock.Size(v - f.blocks)
+}
+
+// arc returns where arc i out of v leads, how much more it carries, and at what
+// price a piece.
+func (f *flow) arc(v, i int32) (to, room int32, price int64) {
+	switch {
+	case v < f.members:
+		return f.sourceArc(v, i)
+	case v < f.hubs:
+		return f.memberArc(v-f.members, i)
+	case v < f.blocks:
+		return f.hubArc(v-f.hubs, i)
+	}
+	m := f.inBlock.Items[f.inBlock.Start[v-f.blocks]+i]
+	room, price = f.lighter(m)
+	return f.members + m, room, price
+}
+
+// sourceArc: to the members that own some, to the hubs, to the former owner.
+func (f *flow) sourceArc(s, i int32) (to, room int32, price int64) {
+	p := f.p
+	if n := p.Owners.Size(s); i >= n {
+		return f.giveArc(s, i-n)
+	}
+	a := p.Owners.Start[s] + i
+	m := p.Owners.Items[a]
+	return f.members + m, p.Owned[a] - f.out.Kept[a], p.keepPrice(s, m)
+}
+
+func (f *flow) giveArc(s, i int32) (to, room int32, price int64) {
+	p := f.p
+	if i == p.Hubs.Size(s) {
+		return f.members + p.Former[s], wide, p.returnPrice(s)
+	}
+	h := p.Hubs.Items[p.Hubs.Start[s]+i]
+	return f.hubs + h, wide, p.hubPrice(s, h)
+}
+
+// memberArc: back to the sources, back to the hub, on to the block, and back to
+// the sources it had once.
+func (f *flow) memberArc(m, i int32) (to, room int32, price int64) {
+	n := f.ownersOf.Size(m)
+	switch i - n {
+	case 0:
+		return f.hubs + f.p.Hub[m], f.out.Taken[m], 0
+	case 1:
+		room, price = f.heavier(m)
+		return f.blocks + f.p.Block[m], room, price
+	}
+	if i > n {
+		s := f.formerOf.Items[f.formerOf.Start[m]+i-n-2]
+		return s, f.out.Returned[s], -f.p.returnPrice(s)
+	}
+	a := f.ownersOf.Items[f.ownersOf.Start[m]+i]
+	s := f.ownerSource[a]
+	return s, f.out.Kept[a], -f.p.keepPrice(s, m)
+}
+
+// hubArc: to its members, back to the sources.
+func (f *flow) hubArc(h, i int32) (to, room int32, price int64) {
+	p := f.p
+	if n := p.Members.Size(h); i >= n {
+		a := f.sourcesOf.Items[f.sourcesOf.Start[h]+i-n]
+		s := f.hubSource[a]
+		return s, f.out.Through[a], -p.hubPrice(s, h)
+	}
+	return f.members + p.Members.Items[p.Members.Start[h]+i], wide, 0
+}
+
+// heavier returns by how much m's load may grow at what price. With slack the
+// price is convex: towards the fair box something is won, inside nothing is paid.
+func (f *flow) heavier(m int32) (room int32, price int64) {
+	p, load := f.p, f.load[m]
+	switch {
+	case load < p.Low[m]:
+		return p.Low[m] - load, -p.Price.Uneven
+	case load < p.High[m]:
+		return p.High[m] - load, 0
+	}
+	return p.most(m) - load, p.Price.Uneven
+}
+
+// lighter is the reverse.
+func (f *flow) lighter(m int32) (room int32, price int64) {
+	p, load := f.p, f.load[m]
+	switch {
+	case load > p.High[m]:
+		return load - p.High[m], -p.Price.Uneven
+	case load > p.Low[m]:
+		return load - p.Low[m], 0
+	}
+	return load - p.least(m), p.Price.Uneven
+}
+
+// send moves n along arc i out of v.
+func (f *flow) send(v, i, n int32) {
+	p := f.p
+	switch {
+	case v < f.members:
+		f.sendSource(v, i, n)
+	case v < f.hubs:
+		f.sendMember(v-f.members, i, n)
+	case v < f.blocks:
+		h := v - f.hubs
+		if k := p.Members.Size(h); i >= k {
+			f.out.Through[f.sourcesOf.Items[f.sourcesOf.Start[h]+i-k]] -= n
+		} else {
+			f.out.Taken[p.Members.Items[p.Members.Start[h]+i]] += n
+		}
+	default:
+		f.load[f.inBlock.Items[f.inBlock.Start[v-f.blocks]+i]] -= n
+	}
+}
+
+func (f *flow) sendSource(s, i, n int32) {
+	p := f.p
+	owners, hubs := p.Owners.Size(s), p.Hubs.Size(s)
+	switch {
+	case i < owners:
+		f.out.Kept[p.Owners.Start[s]+i] += n
+	case i < owners+hubs:
+		f.out.Through[p.Hubs.Start[s]+i-owners] += n
+	default:
+		f.out.Returned[s] += n
+	}
+}
+
+func (f *flow) sendMember(m, i, n int32) {
+	owners := f.ownersOf.Size(m)
+	switch {
+	case i < owners:
+		f.out.Kept[f.ownersOf.Items[f.ownersOf.Start[m]+i]] -= n
+	case i == owners:
+		f.out.Taken[m] -= n
+	case i == owners+1:
+		f.load[m] += n
+	default:
+		f.out.Returned[f.formerOf.Items[f.formerOf.Start[m]+i-owners-2]] -= n
+	}
+}

@@ -1,0 +1,197 @@
+// Package moves decides how many partitions stay where they are, which is the
+// second half of the optimal core: of all plans within the boxes that package
+// level found, one that takes the fewest partitions from their owners.
+//
+// The obvious graph, partitions on one side and members on the other, has as
+// many arcs as there are permissions, and the obvious start, an empty flow, pays
+// for every partition. Neither is needed. Partitions that differ in nothing but
+// their number form one source, members that differ in nothing but their name
+// one hub. Of a source's partitions that one member owns, as many can be kept as
+// the member gets of that source: a keep arc, free of charge and as wide as the
+// number owned. Everything else flows from source to hub, at the price of a
+// move, and from hub to member. The flow starts with everything kept, which is
+// optimal for the wrong loads; the shortest ways from members with too much to
+// members with too little mend the loads and keep it optimal (successive
+// shortest paths, a whole distance at a time).
+//
+// A settled group has no excess and costs nothing here.
+package moves
+
+import (
+	"math"
+
+	"github.com/skeinstream/skein/assign/internal/group"
+)
+
+// Problem is what may flow where, and at what price.
+type Problem struct {
+	// Supply is the number of partitions of each source.
+	Supply []int32
+	// Owners lists, by source, the members that own some of it, and Owned how many.
+	Owners group.Lists
+	Owned  []int32
+	// Hubs lists, by source, the hubs it may flow to.
+	Hubs group.Lists
+	// Hub is the hub of each member, Members lists the members of each hub.
+	Hub     []int32
+	Members group.Lists
+	// Block is the block of each member and SourceBlock that of each source; the
+	// members of a block get all its sources' partitions.
+	Block, SourceBlock []int32
+	Blocks             int
+	// Low[m] and High[m] are the least and the most that member m may get.
+	Low, High []int32
+	// Slack is by how much loads may leave that box.
+	Slack int32
+	// Former is nil, or by source the member that had its partitions once.
+	Former []int32
+	// Misfit is nil, or whether a hub stands in none of the racks of a source:
+	// Misfit[source*hubs+hub].
+	Misfit []bool
+	Price  Price
+}
+
+// Price is what is paid for one partition. The greater is worth any number of
+// the smaller, so that the sum is least for the goals in order.
+type Price struct {
+	// Move is for a partition that is not kept, Misfit for one in a wrong rack,
+	// Uneven for one outside the fair box, Estranged for one that is neither kept nor
+	// goes to the member that had it once.
+	Move, Misfit, Uneven, Estranged int64
+}
+
+// Flow says how many partitions go where.
+type Flow struct {
+	// Kept counts, for each of Problem.Owners.Items, the partitions that stay.
+	Kept []int32
+	// Through counts, for each of Problem.Hubs.Items, the others.
+	Through []int32
+	// Taken counts, by member, what it gets from its hub.
+	Taken []int32
+	// Returned is nil, or counts, by source, what goes to its former owner.
+	Returned []int32
+}
+
+// Fewest computes a cheapest flow. There always is one that fits: level's boxes
+// are those of a plan that exists.
+func Fewest(p *Problem) Flow {
+	f := &flow{p: p, load: make([]int32, len(p.Hub))}
+	f.out = Flow{Kept: make([]int32, len(p.Owners.Items)), Through: make([]int32, len(p.Hubs.Items)), Taken: make([]int32, len(p.Hub))}
+	if p.Former != nil {
+		f.out.Returned = make([]int32, len(p.Supply))
+	}
+	if f.begin() {
+		f.reverse()
+		f.solve()
+	}
+	return f.out
+}
+
+// flow is the flow so far. Nodes are sources, members, hubs and blocks, in this
+// order; a node's number is its own plus where its kind begins.
+type flow struct {
+	p   *Problem
+	out Flow
+	// load is what each member has.
+	load []int32
+	// excess is, by node, what came in and did not go out; where negative, what
+	// should come in.
+	excess                []int32
+	members, hubs, blocks int32 // where these kinds begin
+	ownersOf              group.Lists
+	ownerSource           []int32
+	sourcesOf             group.Lists
+	hubSource             []int32
+	formerOf              group.Lists
+	inBlock               group.Lists
+	paths
+}
+
+// least and most are the loads that slack allows.
+func (p *Problem) least(m int32) int32 { return max(p.Low[m]-p.Slack, 0) }
+func (p *Problem) most(m int32) int32  { return p.High[m] + p.Slack }
+
+func (p *Problem) misfit(source, hub int32) int64 {
+	if p.Misfit != nil && p.Misfit[int(source)*p.Members.Len()+int(hub)] {
+		return p.Price.Misfit
+	}
+	return 0
+}
+
+// keepPrice is paid to keep a partition of source at member m.
+func (p *Problem) keepPrice(source, m int32) int64 { return p.misfit(source, p.Hub[m]) }
+
+// hubPrice is paid to give a partition of source to a hub.
+func (p *Problem) hubPrice(source, hub int32) int64 {
+	price := p.Price.Move + p.misfit(source, hub)
+	if p.Former != nil && p.Former[source] != group.None {
+		price += p.Price.Estranged
+	}
+	return price
+}
+
+// returnPrice is paid to give a partition of source back to its former owner.
+func (p *Problem) returnPrice(source int32) int64 {
+	return p.Price.Move + p.misfit(source, p.Hub[p.Former[source]])
+}
+
+// begin keeps everything that is kept for nothing, brings each member's load
+// into its box on paper, and reports whether that leaves an excess anywhere.
+func (f *flow) begin() (busy bool) {
+	p := f.p
+	f.members = int32(len(p.Supply))
+	f.hubs = f.members + int32(len(p.Hub))
+	f.blocks = f.hubs + int32(p.Members.Len())
+	f.excess = make([]int32, int(f.blocks)+p.Blocks)
+	for s := range f.members {
+		kept := int32(0)
+		for a := p.Owners.Start[s]; a < p.Owners.Start[s+1]; a++ {
+			if m := p.Owners.Items[a]; p.keepPrice(s, m) == 0 {
+				f.out.Kept[a] = p.Owned[a]
+				f.load[m] += p.Owned[a]
+				kept += p.Owned[a]
+			}
+		}
+		f.excess[s] = p.Supply[s] - kept
+		f.excess[f.blocks+p.SourceBlock[s]] -= p.Supply[s]
+	}
+	for m := range f.load {
+		has := f.load[m]
+		f.load[m] = min(max(has, p.Low[m]), p.High[m])
+		f.excess[f.members+int32(m)] = has - f.load[m]
+		f.excess[f.blocks+p.Block[m]] += f.load[m]
+	}
+	for _, e := range f.excess {
+		if e != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// reverse lists the arcs by the nodes they lead to, so that flow can be taken back.
+func (f *flow) reverse() {
+	p := f.p
+	f.ownersOf = group.Invert(p.Owners.Items, len(p.Hub))
+	f.ownerSource = heads(p.Owners)
+	f.sourcesOf = group.Invert(p.Hubs.Items, p.Members.Len())
+	f.hubSource = heads(p.Hubs)
+	f.inBlock = group.Invert(p.Block, p.Blocks)
+	if p.Former != nil {
+		f.formerOf = group.Invert(p.Former, len(p.Hub))
+	}
+}
+
+// heads returns, for each item, the list it stands in.
+func heads(l group.Lists) []int32 {
+	out := make([]int32, len(l.Items))
+	for i := range int32(l.Len()) {
+		for a := l.Start[i]; a < l.Start[i+1]; a++ {
+			out[a] = i
+		}
+	}
+	return out
+}
+
+// wide is the capacity of arcs that have no limit of their own.
+const wide = math.MaxInt32

@@ -1,0 +1,130 @@
+// Package optimal is the core of the sticky assignors: fairest loads first, then
+// fewest moves, then what else is asked for, each goal exactly and none at the
+// cost of one before it. It puts together level (which loads), moves (how many
+// partitions go where) and deal (which ones).
+package optimal
+
+import (
+	"github.com/skeinstream/skein/assign/internal/deal"
+	"github.com/skeinstream/skein/assign/internal/group"
+	"github.com/skeinstream/skein/assign/internal/level"
+	"github.com/skeinstream/skein/assign/internal/moves"
+)
+
+// Problem is a group and who has what.
+type Problem struct {
+	*group.Group
+	// Owner is the owner of each partition, group.None when it has none that counts.
+	// Solve replaces it by the new one. Owners must subscribe to what they own.
+	Owner []int32
+	// Former is nil, or by partition a member other than the owner that had it
+	// once, and is preferred when the partition has to go anyway.
+	Former []int32
+	// Racks is nil when racks do not count.
+	Racks *Racks
+	// RacksFirst puts racks before moves.
+	RacksFirst bool
+	// Slack is by how much loads may leave the fairest ones to save moves.
+	Slack int32
+}
+
+// Racks says where members run and partitions lie.
+type Racks struct {
+	// Member is the rack of each member, group.None when unknown.
+	Member []int32
+	// Set is the set of racks of each partition, group.None when unknown; Sets lists
+	// the racks of each set.
+	Set  []int32
+	Sets group.Lists
+	// Count is how many racks there are.
+	Count int
+}
+
+// Solution says what all fairest plans have in common.
+type Solution struct {
+	Levels level.Levels
+}
+
+// Solve replaces p.Owner by the plan. It takes time linear in the partitions
+// plus that of a few flows over classes. The only error is ErrTooLarge.
+func Solve(p *Problem) (Solution, error) {
+	s := &solver{Problem: p}
+	price, err := s.price()
+	if err != nil {
+		return Solution{}, err
+	}
+	s.sources = s.divide()
+	s.countOwned()
+	s.levels = level.Find(s.levelProblem())
+	m := s.movesProblem(price)
+	deal.Out(&deal.Problem{Group: p.Group, Sources: s.sources, Problem: m, Flow: moves.Fewest(m), Owned: s.owned, Owner: p.Owner})
+	return Solution{Levels: s.levels}, nil
+}
+
+type solver struct {
+	*Problem
+	sources *group.Sources
+	// owners lists by source who owns some of it, owned how many.
+	owners group.Lists
+	owned  []int32
+	levels level.Levels
+}
+
+func (s *solver) divide() *group.Sources {
+	if s.Racks == nil && s.Former == nil {
+		return s.SourcesByTopic()
+	}
+	return s.SourcesBy(func(partition int32) group.Kind {
+		k := group.Kind{Racks: group.None, Former: group.None}
+		if s.Racks != nil {
+			k.Racks = s.Racks.Set[partition]
+		}
+		if s.Former != nil {
+			k.Former = s.Former[partition]
+		}
+		return k
+	})
+}
+
+// countOwned counts, by source, what each member owns of it.
+func (s *solver) countOwned() {
+	at := make([]int32, len(s.MemberClass)) // 1 more than the place of a member's count
+	s.owners.Start = make([]int32, 1, len(s.sources.Class)+1)
+	for source := range int32(len(s.sources.Class)) {
+		first := int32(len(s.owned))
+		for _, r := range s.sources.Of(source) {
+			for _, m := range s.Owner[r.From:r.To] {
+				if m == group.None {
+					continue
+				}
+				if at[m] > first {
+					s.owned[at[m]-1]++
+					continue
+				}
+				s.owners.Items = append(s.owners.Items, m)
+				s.owned = append(s.owned, 1)
+				at[m] = int32(len(s.owned))
+			}
+		}
+		s.owners.Start = append(s.owners.Start, int32(len(s.owned)))
+	}
+}
+
+func (s *solver) levelProblem() *level.Problem {
+	p := &level.Problem{Supply: make([]int32, s.ClassTopics.Len()), Size: make([]int32, s.Members.Len()), Subscribers: s.Subscribers, Ranges: s.Slack > 0}
+	p.Owned = make([]int32, len(s.Subscribers.Items))
+	for c := range p.Size {
+		p.Size[c] = s.Members.Size(int32(c))
+	}
+	place := make([]int32, len(p.Size)) // of each member class among the subscribers
+	for source, class := range s.sources.Class {
+		p.Supply[class] += s.sources.Supply(int32(source))
+		for a := s.Subscribers.Start[class]; a < s.Subscribers.Start[class+1]; a++ {
+			place[s.Subscribers.Items[a]] = a
+		}
+		for a := s.owners.Start[source]; a < s.owners.Start[source+1]; a++ {
+			p.Owned[place[s.MemberClass[s.owners.Items[a]]]] += s.owned[a]
+		}
+	}
+	return p
+}
