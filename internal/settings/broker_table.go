@@ -73,7 +73,7 @@ func storageSettings() []Def {
 		{Name: "log.cleaner.enable", Group: group, Type: Boolean, Default: "true",
 			Doc: "Whether compacted topics are compacted. Turned off, they grow without end."},
 		{Name: "log.cleaner.threads", Group: group, Type: Int, Default: "1", Valid: between(1, int32Max), Dynamic: true,
-			Doc: "How many partitions may be compacted at the same time."},
+			Doc: "How many partitions may be compacted at the same time. One is, whatever the number: kept and shown without effect."},
 		{Name: "log.cleaner.backoff.ms", Group: group, Type: Long, Default: "15000", Valid: atLeast(0), Dynamic: true,
 			Doc: "How long the cleaner rests when it finds nothing to compact."},
 		{Name: "log.cleaner.dedupe.buffer.size", Group: group, Type: Long, Default: "134217728", Valid: atLeast(1 << 20), Dynamic: true,

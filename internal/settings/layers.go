@@ -25,16 +25,6 @@ type Layers struct {
 	DynamicBroker  map[string]string // while running, for this broker
 }
 
-// Merge lays maps of values over each other, the last one on top, for a caller that gathers the static layer from a
-// file, the environment and flags.
-func Merge(layers ...map[string]string) map[string]string {
-	merged := map[string]string{}
-	for _, l := range layers {
-		maps.Copy(merged, l)
-	}
-	return merged
-}
-
 // Check reports everything in values that is unknown or not allowed, one error for each, joined in the order of names.
 func (t *Table) Check(values map[string]string) error {
 	var problems []error

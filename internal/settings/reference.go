@@ -31,7 +31,7 @@ SKEIN_NUM_PARTITIONS); as a flag it has dashes (--num-partitions). A leading ske
 }
 
 func writeTable(b *strings.Builder, t *Table) {
-	for _, group := range t.Groups() {
+	for _, group := range t.groups {
 		fmt.Fprintf(b, "\n### %s\n", group)
 		for _, d := range t.defs {
 			if d.Group == group {
@@ -69,6 +69,3 @@ func (d Def) DefaultText() string {
 		return d.Default
 	}
 }
-
-// Groups returns the headings of the table, in the order in which they first appear in its source.
-func (t *Table) Groups() []string { return t.groups }

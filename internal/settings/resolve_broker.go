@@ -29,7 +29,6 @@ type Broker struct {
 
 	RetentionCheckIntervalMs int64
 	CleanerEnable            bool
-	CleanerThreads           int
 	CleanerBackoffMs         int64
 	CleanerDedupeBufferBytes int64
 	CleanerBytesPerSecond    float64
@@ -67,13 +66,7 @@ func CheckBroker(static map[string]string) error {
 	if err := brokerTable.Check(static); err != nil {
 		return err
 	}
-	l := Layers{Static: static}
-	b, err := ResolveBroker(l)
-	if err != nil {
-		return err
-	}
-	t, err := ResolveTopic(l, nil)
-	return errors.Join(err, b.check(), t.check(nil))
+	return Layers{Static: static}.checkTogether()
 }
 
 // CheckDynamic reports what is wrong with a change of a dynamic layer: settings that cannot be changed while the broker
@@ -87,6 +80,11 @@ func CheckDynamic(l Layers, changed map[string]string) error {
 	if err := brokerTable.Check(changed); err != nil {
 		return err
 	}
+	return l.checkTogether()
+}
+
+// checkTogether reports values that do not go together.
+func (l Layers) checkTogether() error {
 	b, err := ResolveBroker(l)
 	if err != nil {
 		return err
@@ -124,7 +122,6 @@ func readBroker(r *reader) Broker {
 
 		RetentionCheckIntervalMs: r.long("log.retention.check.interval.ms"),
 		CleanerEnable:            r.truth("log.cleaner.enable"),
-		CleanerThreads:           r.int("log.cleaner.threads"),
 		CleanerBackoffMs:         r.long("log.cleaner.backoff.ms"),
 		CleanerDedupeBufferBytes: r.long("log.cleaner.dedupe.buffer.size"),
 		CleanerBytesPerSecond:    r.real("log.cleaner.io.max.bytes.per.second"),

@@ -33,7 +33,6 @@ type Topic struct {
 	SegmentJitterMs    int64
 	SegmentIndexBytes  int
 	IndexIntervalBytes int
-	Preallocate        bool
 	FileDeleteDelayMs  int64
 
 	Delete, Compact        bool // the cleanup policy
@@ -43,8 +42,6 @@ type Topic struct {
 	MinCompactionLagMs     int64
 	MaxCompactionLagMs     int64
 	DeleteRetentionMs      int64
-
-	MinInsyncReplicas int
 }
 
 // ResolveTopic returns the settings of a topic with these overrides under a broker with these layers. Names in
@@ -100,7 +97,6 @@ func readTopic(r *reader) Topic {
 		SegmentJitterMs:    r.long("segment.jitter.ms"),
 		SegmentIndexBytes:  r.int("segment.index.bytes"),
 		IndexIntervalBytes: r.int("index.interval.bytes"),
-		Preallocate:        r.truth("preallocate"),
 		FileDeleteDelayMs:  r.long("file.delete.delay.ms"),
 
 		Delete:                 r.has("cleanup.policy", "delete"),
@@ -111,8 +107,6 @@ func readTopic(r *reader) Topic {
 		MinCompactionLagMs:     r.long("min.compaction.lag.ms"),
 		MaxCompactionLagMs:     r.long("max.compaction.lag.ms"),
 		DeleteRetentionMs:      r.long("delete.retention.ms"),
-
-		MinInsyncReplicas: r.int("min.insync.replicas"),
 	}
 	switch t.CompressionType {
 	case "gzip", "lz4", "zstd":

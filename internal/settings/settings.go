@@ -78,7 +78,7 @@ type Table struct {
 	kind   string
 	defs   []Def // sorted by name
 	byName map[string]int
-	groups []string // in the order of the tables' source
+	groups []string // the headings, in the order in which the tables' source has them
 }
 
 const topicKind, brokerKind = "topic", "broker"

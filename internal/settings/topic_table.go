@@ -60,7 +60,7 @@ func logSettings() []Def {
 		{Name: "index.interval.bytes", Group: group, Type: Int, Default: "4096", Valid: between(0, int32Max), Synonyms: []string{"log.index.interval.bytes"},
 			Doc: "How many bytes of log lie between two entries of the offset index. Smaller values find a record faster and make larger indexes."},
 		{Name: "preallocate", Group: group, Type: Boolean, Default: "false", Synonyms: []string{"log.preallocate"},
-			Doc: "Whether a new segment file takes its full size on disk at once."},
+			Doc: "Whether a new segment file takes its full size on disk at once. Kept and shown without effect."},
 		{Name: "file.delete.delay.ms", Group: group, Type: Long, Default: "60000", Valid: atLeast(0), Synonyms: []string{"log.segment.delete.delay.ms"},
 			Doc: "How long the files of a deleted segment stay on disk, for readers that are still at work on them."},
 		{Name: "flush.messages", Group: group, Type: Long, Default: forever, Valid: atLeast(1), Synonyms: []string{"log.flush.interval.messages"},
