@@ -54,7 +54,8 @@ func (s *side) renderBatch(topic string, b []byte) string {
 }
 
 // content is a hash of the records' meaning: absolute times, deltas, keys,
-// values, headers.
+// values, headers. Their attributes, which Kafka drops when it encodes anew,
+// mean nothing.
 func content(batch kmsg.RecordBatch) string {
 	records := batch.Records
 	if codec := kgo.CompressionCodecType(batch.Attributes & codecMask); codec != 0 {
@@ -74,7 +75,7 @@ func content(batch kmsg.RecordBatch) string {
 		if err := r.ReadFrom(records[:n+int(length)]); err != nil {
 			return fmt.Sprintf("unreadable: %v", err)
 		}
-		fmt.Fprintf(hash, "%d %d %d %q %q %v;", batch.FirstTimestamp+r.TimestampDelta64, r.OffsetDelta, r.Attributes, r.Key, r.Value, r.Headers)
+		fmt.Fprintf(hash, "%d %d %q %q %v;", batch.FirstTimestamp+r.TimestampDelta64, r.OffsetDelta, r.Key, r.Value, r.Headers)
 		records = records[n+int(length):]
 	}
 	if len(records) > 0 {

@@ -55,6 +55,19 @@ func (w *world) produce() step {
 	}
 }
 
+// produceOne sends one given batch with acks=all.
+func (w *world) produceOne(version int16, at place, b batchSpec) step {
+	return step{
+		text: say("Produce", version, "acks -1 %s", produceText([]place{at}, []batchSpec{b})),
+		request: func(s *side) kmsg.Request {
+			request := kmsg.NewPtrProduceRequest()
+			request.Version, request.Acks, request.TimeoutMillis = version, -1, 10_000
+			addProduce(s, request, at, b.bytes(s))
+			return request
+		},
+	}
+}
+
 func produceText(places []place, batches []batchSpec) string {
 	var parts []string
 	for i, p := range places {
