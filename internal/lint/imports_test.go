@@ -43,7 +43,7 @@ func granted(r room, s source, p string) bool {
 // testMayImport lets a test stand on the disks of internal/vfs and on any room
 // that its own room may see anyway through another.
 func testMayImport(room, inner string) bool {
-	return inner == "internal/vfs" || inner == "internal/testkit" ||
+	return inner == "internal/vfs" ||
 		strings.HasPrefix(room, "broker/internal/") && strings.HasPrefix(inner, "broker/internal/")
 }
 

@@ -14,8 +14,6 @@ import (
 // Memory is a file system in memory that knows what a power cut would take from it. It may be used by any number of
 // goroutines. Like package os it wants a directory to exist before a file in it is made.
 type Memory struct {
-	now func() time.Time
-
 	mu      sync.RWMutex // guards the whole tree, contents included, so that a clone is one instant of it
 	root    *node
 	pending []entryChange // changes of directories that no SyncDir has made durable, oldest first
@@ -44,13 +42,7 @@ type place struct {
 
 // NewMemory returns an empty file system with a root directory, which is both "/" and ".".
 func NewMemory() *Memory {
-	return &Memory{now: time.Now, root: newDir(), locks: map[*node]bool{}}
-}
-
-// WithClock makes the file system take modification times from now instead of the system's clock.
-func (m *Memory) WithClock(now func() time.Time) *Memory {
-	m.now = now
-	return m
+	return &Memory{root: newDir(), locks: map[*node]bool{}}
 }
 
 func newDir() *node {
@@ -114,7 +106,7 @@ func (m *Memory) change(c entryChange) {
 	m.pending = append(m.pending, c)
 }
 
-// open finds a file, and makes it when make says so and it is missing.
+// open finds a file, and makes it when create says so and it is missing.
 func (m *Memory) open(op, name string, create bool) (*node, error) {
 	at, err := m.parent(op, name)
 	if err != nil {
@@ -122,7 +114,7 @@ func (m *Memory) open(op, name string, create bool) (*node, error) {
 	}
 	n := at.dir.entries[at.name]
 	if n == nil && create {
-		n = &node{content: newContent(m.now())}
+		n = &node{content: newContent(time.Now())}
 		m.change(entryChange{to: at, node: n})
 	}
 	if n == nil {
@@ -141,7 +133,7 @@ func (m *Memory) Create(name string) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.resize(0, m.now())
+	n.resize(0, time.Now())
 	return &memoryFile{m: m, node: n, name: name, writable: true}, nil
 }
 

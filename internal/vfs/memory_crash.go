@@ -57,7 +57,7 @@ func (m *Memory) KillClone() *Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	copies := map[*node]*node{}
-	clone := &Memory{now: m.now, locks: map[*node]bool{}}
+	clone := &Memory{locks: map[*node]bool{}}
 	clone.root = copyNode(m.root, copies)
 	for _, c := range m.pending {
 		c.node = copyNode(c.node, copies)
@@ -117,7 +117,7 @@ func (m *Memory) crash(seed uint64, unit int) *Memory {
 			c.apply(change)
 		}
 	}
-	return &Memory{now: m.now, locks: map[*node]bool{}, root: c.build(m.root)}
+	return &Memory{locks: map[*node]bool{}, root: c.build(m.root)}
 }
 
 // crash builds one image.

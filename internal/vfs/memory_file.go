@@ -221,7 +221,7 @@ func (f *memoryFile) WriteAt(b []byte, off int64) (int, error) {
 	}
 	f.m.mu.Lock()
 	defer f.m.mu.Unlock()
-	f.node.writeAt(b, off, f.m.now())
+	f.node.writeAt(b, off, time.Now())
 	return len(b), nil
 }
 
@@ -231,7 +231,7 @@ func (f *memoryFile) Truncate(size int64) error {
 	}
 	f.m.mu.Lock()
 	defer f.m.mu.Unlock()
-	f.node.resize(size, f.m.now())
+	f.node.resize(size, time.Now())
 	return nil
 }
 

@@ -14,8 +14,6 @@ import (
 type Config struct {
 	// Started is when the broker began to start.
 	Started time.Time
-	// Version is the broker's version; default what the binary was built from.
-	Version string
 
 	// RequestMemory returns how many bytes the requests in flight hold, RequestMemoryLimit how many they may.
 	RequestMemory      func() int64
@@ -65,7 +63,7 @@ func New(cfg Config) *Monitor {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		&m.requests, &m.commits,
 		m.connections.open, m.connections.opened, m.connections.closed,
-		buildInfo(cfg.Version), startTime(cfg.Started),
+		buildInfo(), startTime(cfg.Started),
 	)
 	m.registerSources()
 	return m
@@ -87,9 +85,6 @@ func (m *Monitor) registerSources() {
 	}
 }
 
-// Registry is where the broker's embedder may register metrics of its own, or from which it may gather.
-func (m *Monitor) Registry() *prometheus.Registry { return m.registry }
-
 func constant(name, help string, labels prometheus.Labels, v float64) prometheus.Collector {
 	g := prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels})
 	g.Set(v)
@@ -100,13 +95,10 @@ func startTime(t time.Time) prometheus.Collector {
 	return constant("skein_start_time_seconds", "When the broker was started, in seconds since 1970.", nil, float64(t.UnixMilli())/1000)
 }
 
-func buildInfo(version string) prometheus.Collector {
-	labels := prometheus.Labels{"version": version, "revision": "", "go_version": ""}
+func buildInfo() prometheus.Collector {
+	labels := prometheus.Labels{"version": "", "revision": "", "go_version": ""}
 	if bi, ok := debug.ReadBuildInfo(); ok {
-		labels["go_version"] = bi.GoVersion
-		if version == "" {
-			labels["version"] = bi.Main.Version
-		}
+		labels["version"], labels["go_version"] = bi.Main.Version, bi.GoVersion
 		for _, s := range bi.Settings {
 			if s.Key == "vcs.revision" {
 				labels["revision"] = s.Value

@@ -159,10 +159,10 @@ func TestFailingSourceLeavesThePage(t *testing.T) {
 }
 
 func TestWhatRuns(t *testing.T) {
-	m := New(Config{Version: "1.2.3", Started: time.UnixMilli(1500)})
+	m := New(Config{Started: time.UnixMilli(1500)})
 	wantMetrics(t, m, `skein_start_time_seconds 1.5`)
 	_, body := get(t, m, "/metrics")
-	for _, part := range []string{`skein_build_info{go_version="go1.`, `version="1.2.3"} 1`, "go_goroutines ", "process_start_time_seconds "} {
+	for _, part := range []string{`skein_build_info{go_version="go1.`, `version="`, "go_goroutines ", "process_start_time_seconds "} {
 		if !strings.Contains(body, part) {
 			t.Errorf("no %q", part)
 		}

@@ -58,9 +58,6 @@ func (c *Client) Within(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithTimeout(ctx, c.opts.Timeout)
 }
 
-// Timeout is the longest wait for an answer.
-func (c *Client) Timeout() time.Duration { return c.opts.Timeout }
-
 // Admin lends an admin client to act, within the timeout, and explains the
 // errors that come out.
 func (c *Client) Admin(ctx context.Context, act func(context.Context, *kadm.Client) error) error {
