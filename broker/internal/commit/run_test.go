@@ -331,25 +331,3 @@ func TestNoFileIsFilledWhenTheDiskIsNearlyFull(t *testing.T) {
 		t.Fatalf("%+v", f)
 	}
 }
-
-func TestReserve(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		faults := vfs.NewFaults(vfs.NewMemory())
-		faults.FakeSpace(&vfs.Space{Total: 100, Free: 9})
-		r := &Reserve{FS: faults, Dir: ".", Bytes: 10}
-		ctx, cancel := context.WithCancel(t.Context())
-		go r.Run(ctx)
-		synctest.Wait()
-		if !r.Low() {
-			t.Fatal("9 bytes are not below 10")
-		}
-		faults.FakeSpace(&vfs.Space{Total: 100, Free: 10})
-		time.Sleep(time.Second)
-		synctest.Wait()
-		if r.Low() {
-			t.Fatal("10 bytes are below 10")
-		}
-		cancel()
-		synctest.Wait()
-	})
-}
