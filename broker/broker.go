@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"path/filepath"
 	"sync"
@@ -89,7 +90,7 @@ func (b *Broker) open(ctx context.Context) error {
 }
 
 func (b *Broker) takeDirectory(context.Context) error {
-	if err := b.cfg.files.MkdirAll(b.cfg.Dir); err != nil {
+	if err := b.makeDirectory(b.cfg.Dir); err != nil {
 		return err
 	}
 	lock, err := b.cfg.files.Lock(filepath.Join(b.cfg.Dir, lockFile))
@@ -98,6 +99,26 @@ func (b *Broker) takeDirectory(context.Context) error {
 	}
 	b.lock = lock
 	return err
+}
+
+// makeDirectory makes a directory whose name lasts, and those above it that are missing.
+func (b *Broker) makeDirectory(dir string) error {
+	parent := filepath.Dir(dir)
+	_, err := b.cfg.files.Stat(dir)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if missing && parent != dir {
+		if err := b.makeDirectory(parent); err != nil {
+			return err
+		}
+	}
+	if err := b.cfg.files.MkdirAll(dir); err != nil {
+		return err
+	}
+	// Also of one that is there: who made it may have been killed before this.
+	if err := b.cfg.files.SyncDir(parent); missing || !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return nil
 }
 
 func (b *Broker) openCatalog(context.Context) (err error) {
@@ -133,12 +154,12 @@ func (b *Broker) openPartitions(ctx context.Context) (err error) {
 func (b *Broker) run() {
 	ctx, end := context.WithCancel(context.Background())
 	b.end = end
+	b.ready.Store(true) // before anything can fail
 	b.work.Go(func() {
 		if err := b.table.Run(ctx); err != nil {
 			b.fail(err)
 		}
 	})
-	b.ready.Store(true)
 }
 
 // fail ends the service when nobody knows any more what is on the disk. The

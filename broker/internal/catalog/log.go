@@ -54,20 +54,23 @@ func openLog(fsys vfs.FS, dir string) (*logFile, *Snapshot, error) {
 	return l, s, l.open()
 }
 
-// prepare makes the directory with an empty log in it, durably, when there is neither log nor snapshot.
+// prepare makes the directory with an empty log in it when there is neither log nor snapshot. What is there, and what was
+// there before, is durable by name afterwards: who made it may have been killed before that.
 func prepare(fsys vfs.FS, dir string) error {
 	if err := fsys.MkdirAll(dir); err != nil {
 		return err
+	}
+	for _, sync := range []string{path.Dir(dir), dir} {
+		if err := fsys.SyncDir(sync); err != nil {
+			return err
+		}
 	}
 	for _, name := range []string{logName, snapName} {
 		if _, err := fsys.Stat(path.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	if err := writeWhole(fsys, dir, logName, appendHeader(nil, logKind)); err != nil {
-		return err
-	}
-	return fsys.SyncDir(path.Dir(dir))
+	return writeWhole(fsys, dir, logName, appendHeader(nil, logKind))
 }
 
 // writeWhole puts content into a file in one step: after a crash there is the old file or the new one.
