@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -88,45 +87,4 @@ func raiseBounds(fs vfs.FS, dir string, least bounds) error {
 		return nil
 	}
 	return ReplaceFile(fs, dir, boundsName, fmt.Appendf(nil, "0\n%d %d\n", now.start, now.durable))
-}
-
-// WriteMetadata writes partition.metadata, which tells Kafka's tools which topic
-// the directory belongs to. The directory must exist. The catalog knows the same,
-// so nothing is synced: after a crash, write it again when ReadMetadata fails.
-func WriteMetadata(fs vfs.FS, dir string, topicID [16]byte) error {
-	f, err := fs.Create(filepath.Join(dir, metadataName))
-	if err == nil {
-		id := base64.RawURLEncoding.EncodeToString(topicID[:])
-		_, err = f.WriteAt(fmt.Appendf(nil, "version: 0\ntopic_id: %s", id), 0)
-		err = errors.Join(err, f.Close())
-	}
-	if err != nil {
-		return fmt.Errorf("writing partition metadata: %w", err)
-	}
-	return nil
-}
-
-// ReadMetadata reads partition.metadata. The error wraps os.ErrNotExist when the
-// directory has none.
-func ReadMetadata(fs vfs.FS, dir string) (topicID [16]byte, err error) {
-	path := filepath.Join(dir, metadataName)
-	b, err := vfs.ReadFile(fs, path)
-	if err != nil {
-		return topicID, fmt.Errorf("reading partition metadata: %w", err)
-	}
-	var version, id string
-	for line := range strings.Lines(string(b)) {
-		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
-		switch key {
-		case "version":
-			version = value
-		case "topic_id":
-			id = value
-		}
-	}
-	raw, err := base64.RawURLEncoding.DecodeString(id)
-	if err != nil || version != "0" || len(raw) != len(topicID) {
-		return topicID, fmt.Errorf("partition metadata %s is damaged: %q", path, b)
-	}
-	return [16]byte(raw), nil
 }

@@ -60,14 +60,6 @@ func TestOpensALogThatKafkaClosed(t *testing.T) {
 	expect(t, "aborted transactions", len(aborted), 5)
 	expect(t, "epoch of the first record", l.EpochAt(0), 0)
 	expect(t, "last sequence of producer 0", lastSequence(l, 0), 72)
-	id, err := ReadMetadata(fs, dir)
-	must(t, err)
-	must(t, WriteMetadata(fs, dir, id))
-	again, err := vfs.ReadFile(fs, filepath.Join(dir, metadataName))
-	must(t, err)
-	if !bytes.Equal(again, kafkaFile(t, metadataName)) {
-		t.Fatalf("%q", again)
-	}
 }
 
 func lastSequence(l *Log, id int64) int32 {

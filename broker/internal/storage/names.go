@@ -20,10 +20,9 @@ const (
 	swapSuffix    = ".swap"    // one that is complete and takes the place of others
 	deletedSuffix = ".deleted" // one that is removed after file.delete.delay.ms
 
-	epochsName   = "leader-epoch-checkpoint"
-	metadataName = "partition.metadata"
-	boundsName   = "skein-bounds" // Kafka passes over it
-	tmpSuffix    = ".tmp"
+	epochsName = "leader-epoch-checkpoint"
+	boundsName = "skein-bounds" // Kafka passes over it
+	tmpSuffix  = ".tmp"
 )
 
 // segmentSuffixes are the files that go where their segment goes.
