@@ -132,8 +132,8 @@ func (s *segment) firstTime() (first int64, err error) {
 // The parameters are those of Backlog. Reads go on, appends too. It stops soon
 // after ctx ends or the log is closed; end ctx before you delete the log.
 func (c *Cleaner) Clean(ctx context.Context, l *Log, point, stable, now int64) (CleanReport, error) {
-	r := &cleaning{Cleaner: c, ctx: ctx, log: l, now: now}
-	err := r.run(point, stable)
+	r := &cleaning{Cleaner: c, log: l, now: now}
+	err := r.run(ctx, point, stable)
 	c.inflate = record.Decompressors{}
 	c.build = record.Builder{}
 	if cap(c.buf) > c.cfg.BufferBytes {
@@ -152,14 +152,13 @@ var ErrInterrupted = errors.New("a segment has gone meanwhile")
 // cleaning is one Clean under way.
 type cleaning struct {
 	*Cleaner
-	ctx    context.Context // of the call, as the cleaning is
 	log    *Log
 	now    int64
 	next   int64 // offset behind the last batch read
 	report CleanReport
 }
 
-func (r *cleaning) run(point, stable int64) error {
+func (r *cleaning) run(ctx context.Context, point, stable int64) error {
 	l := r.log
 	cfg := l.cfg.Load()
 	parts, sealed, err := l.parts()
@@ -176,7 +175,7 @@ func (r *cleaning) run(point, stable int64) error {
 		n++
 	}
 	parts, sealed = parts[:n], sealed[:n]
-	latest, err := r.mapKeys(parts, sealed, b)
+	latest, err := r.mapKeys(ctx, parts, sealed, b)
 	if err != nil {
 		return fmt.Errorf("first pass: %w", err)
 	}
@@ -189,7 +188,7 @@ func (r *cleaning) run(point, stable int64) error {
 			return err
 		}
 	}
-	if err := r.replaceAll(parts[:n], sealed[:n], latest, cfg); err != nil {
+	if err := r.replaceAll(ctx, parts[:n], sealed[:n], latest, cfg); err != nil {
 		return fmt.Errorf("second pass: %w", err)
 	}
 	r.report.To = end

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +15,7 @@ var errFull = errors.New("offset map is full")
 // mapKeys is the first pass: it notes the last offset of each key from b.From to
 // b.To, or to where the map is full. Records of aborted transactions count for
 // nothing.
-func (r *cleaning) mapKeys(parts []part, sealed []*segment, b Backlog) (*offsetMap, error) {
+func (r *cleaning) mapKeys(ctx context.Context, parts []part, sealed []*segment, b Backlog) (*offsetMap, error) {
 	aborted, err := r.log.AbortedTransactions(b.From, b.To)
 	if err != nil {
 		return nil, err
@@ -25,7 +26,7 @@ func (r *cleaning) mapKeys(parts []part, sealed []*segment, b Backlog) (*offsetM
 		if parts[i].next <= b.From {
 			continue
 		}
-		err := r.each(s, func(batch record.Batch, h record.Header) error {
+		err := r.each(ctx, s, func(batch record.Batch, h record.Header) error {
 			if h.LastOffset() < b.From {
 				return nil
 			}
@@ -71,7 +72,7 @@ func (r *cleaning) mapBatch(m *offsetMap, txns *cleanTxns, b record.Batch, h rec
 
 // each calls fn for every batch of a segment. The batch is valid until fn
 // returns. Checksums are verified, or a cleaning would give damage a good one.
-func (r *cleaning) each(s *segment, fn func(record.Batch, record.Header) error) error {
+func (r *cleaning) each(ctx context.Context, s *segment, fn func(record.Batch, record.Header) error) error {
 	h, err := s.log.acquire()
 	if err != nil {
 		return fmt.Errorf("opening segment %d: %w", s.base, err)
@@ -83,14 +84,14 @@ func (r *cleaning) each(s *segment, fn func(record.Batch, record.Header) error) 
 	}
 	r.next = s.base
 	for pos := int64(0); pos < size; {
-		if err := r.mayGoOn(); err != nil {
+		if err := r.mayGoOn(ctx); err != nil {
 			return err
 		}
 		n := int(min(int64(len(r.buf)), size-pos))
 		if got, err := h.file.ReadAt(r.buf[:n], pos); got < n {
 			return fmt.Errorf("reading segment %d at byte %d: %w", s.base, pos, noEOF(err))
 		}
-		if err := r.cfg.Pace(r.ctx, n); err != nil {
+		if err := r.cfg.Pace(ctx, n); err != nil {
 			return err
 		}
 		used, err := r.batches(r.buf[:n], fn)
@@ -113,11 +114,11 @@ func noEOF(err error) error {
 	return err
 }
 
-func (r *cleaning) mayGoOn() error {
+func (r *cleaning) mayGoOn(ctx context.Context) error {
 	if r.log.closed.Load() {
 		return ErrClosed
 	}
-	return r.ctx.Err()
+	return ctx.Err()
 }
 
 // batches calls fn for the whole batches at the start of b and returns how many

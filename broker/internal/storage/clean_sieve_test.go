@@ -2,8 +2,10 @@ package storage
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -112,13 +114,18 @@ func mustScan(t *testing.T, word, format string, into ...any) {
 	}
 }
 
+// txns is what the log would tell a cleaning of its aborted transactions.
+func (s *script) txns() *cleanTxns {
+	return newCleanTxns(slices.SortedFunc(slices.Values(s.aborted), func(a, b AbortedTxn) int { return cmp.Compare(a.FirstOffset, b.FirstOffset) }))
+}
+
 // clean runs both passes over the offsets from point on, with delete.retention.ms
 // 100, and returns what is left. The script goes on with that.
 func (s *script) clean(now, point int64) string {
 	s.t.Helper()
 	r := &cleaning{Cleaner: NewCleaner(CleanerConfig{})}
 	m := newOffsetMap(1<<20, 0.9, 1000)
-	txns := newCleanTxns(s.aborted)
+	txns := s.txns()
 	for _, b := range s.batches {
 		if h := b.Header(); h.LastOffset() >= point {
 			if err := r.mapBatch(m, txns, b, h, point); err != nil {
@@ -127,7 +134,7 @@ func (s *script) clean(now, point int64) string {
 		}
 	}
 	v := &sieve{
-		latest: m, txns: newCleanTxns(s.aborted), last: s.last, end: m.latest + 1, now: now, retain: 100,
+		latest: m, txns: s.txns(), last: s.last, end: m.latest + 1, now: now, retain: 100,
 		inflate: &r.inflate, build: &r.build,
 	}
 	var left []record.Batch
@@ -363,9 +370,8 @@ func TestTransactionsOfSeveralProducersAreKeptApart(t *testing.T) {
 
 func TestLogAppendTimeSurvivesACleaning(t *testing.T) {
 	b := record.NewBuilder(0)
-	b.Append(5, []byte("a"), []byte("1")).Append(6, []byte("b"), nil)
-	batch := b.Bytes()
-	record.StampLogAppendTime(batch, 9000)
+	b.LogAppendTime = 9000
+	batch := b.Append(5, []byte("a"), []byte("1")).Append(6, []byte("b"), nil).Bytes()
 	s := &script{t: t, batches: []record.Batch{batch, record.NewBuilder(2).Append(7, []byte("a"), []byte("2")).Bytes()}}
 	s.clean(20_000, 0)
 	h := s.batches[0].Header()

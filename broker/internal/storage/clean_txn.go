@@ -1,8 +1,6 @@
 package storage
 
 import (
-	"slices"
-
 	"github.com/skeinstream/skein/broker/internal/record"
 )
 
@@ -25,10 +23,8 @@ type abortedSeen struct {
 }
 
 // newCleanTxns starts with the aborted transactions that touch the part of the
-// log that will be read.
+// log that will be read, by first offset.
 func newCleanTxns(aborted []AbortedTxn) *cleanTxns {
-	aborted = slices.Clone(aborted)
-	slices.SortFunc(aborted, func(a, b AbortedTxn) int { return int(min(max(a.FirstOffset-b.FirstOffset, -1), 1)) })
 	return &cleanTxns{aborted: aborted, ongoing: map[int64]*abortedSeen{}, committed: map[int64]bool{}}
 }
 

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -9,7 +10,7 @@ import (
 
 // replaceAll is the second pass: group by group, what is to be kept of the
 // segments is written into one new segment, which takes their place.
-func (r *cleaning) replaceAll(parts []part, sealed []*segment, latest *offsetMap, cfg *Config) error {
+func (r *cleaning) replaceAll(ctx context.Context, parts []part, sealed []*segment, latest *offsetMap, cfg *Config) error {
 	end := latest.latest + 1
 	// Of all that is read, also behind what the map covers.
 	aborted, err := r.log.AbortedTransactions(parts[0].base, parts[len(parts)-1].next)
@@ -22,7 +23,7 @@ func (r *cleaning) replaceAll(parts []part, sealed []*segment, latest *offsetMap
 	}
 	at := 0
 	for _, n := range groups(parts, cfg) {
-		if err := r.replaceGroup(sealed[at:at+n], v, cfg); err != nil {
+		if err := r.replaceGroup(ctx, sealed[at:at+n], v, cfg); err != nil {
 			return err
 		}
 		at += n
@@ -45,13 +46,13 @@ func (r *cleaning) lastOfProducers() map[int64]lastOfProducer {
 }
 
 // replaceGroup cleans one group.
-func (r *cleaning) replaceGroup(old []*segment, v *sieve, cfg *Config) error {
+func (r *cleaning) replaceGroup(ctx context.Context, old []*segment, v *sieve, cfg *Config) error {
 	s, err := r.begin(old[0].base)
 	if err != nil {
 		return err
 	}
 	for _, from := range old {
-		if err = r.copy(from, s, v, cfg); err != nil {
+		if err = r.copy(ctx, from, s, v, cfg); err != nil {
 			break
 		}
 		r.report.Segments++
@@ -102,8 +103,8 @@ func complete(s *segment) error {
 }
 
 // copy appends to s what is kept of the segment from.
-func (r *cleaning) copy(from, s *segment, v *sieve, cfg *Config) error {
-	return r.each(from, func(b record.Batch, h record.Header) error {
+func (r *cleaning) copy(ctx context.Context, from, s *segment, v *sieve, cfg *Config) error {
+	return r.each(ctx, from, func(b record.Batch, h record.Header) error {
 		r.report.BytesRead += int64(len(b))
 		r.report.Records += int64(h.Count)
 		kept, err := v.sift(b, h)
@@ -112,11 +113,11 @@ func (r *cleaning) copy(from, s *segment, v *sieve, cfg *Config) error {
 		}
 		r.report.Kept += int64(kept.records)
 		r.report.BytesKept += int64(len(kept.batch))
-		return r.append(s, kept, cfg)
+		return r.append(ctx, s, kept, cfg)
 	})
 }
 
-func (r *cleaning) append(s *segment, kept sifted, cfg *Config) error {
+func (r *cleaning) append(ctx context.Context, s *segment, kept sifted, cfg *Config) error {
 	h := kept.batch.Header()
 	if !s.fits(len(kept.batch), h.LastOffset()) {
 		return fmt.Errorf("cleaned segment %d has no room for offset %d", s.base, h.LastOffset())
@@ -132,5 +133,5 @@ func (r *cleaning) append(s *segment, kept sifted, cfg *Config) error {
 	if kept.aborted != nil {
 		s.aborted.publish(*kept.aborted)
 	}
-	return r.cfg.Pace(r.ctx, len(kept.batch))
+	return r.cfg.Pace(ctx, len(kept.batch))
 }
