@@ -45,7 +45,5 @@ func storageOf(t *settings.Topic) storage.Config {
 		MinCompactionLagMs: t.MinCompactionLagMs,
 		MaxCompactionLagMs: t.MaxCompactionLagMs,
 		DeleteRetentionMs:  t.DeleteRetentionMs,
-		MinCleanableRatio:  t.MinCleanableDirtyRatio,
-		MaxMessageBytes:    int64(t.MaxMessageBytes),
 	}
 }

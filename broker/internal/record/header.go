@@ -195,17 +195,6 @@ func PatchOffset(b []byte, base int64, epoch int32) {
 	binary.BigEndian.PutUint32(b[leaderEpochAt:], uint32(epoch))
 }
 
-// StampLogAppendTime gives every record of the batch b the time ms, as
-// message.timestamp.type=LogAppendTime asks: the records' bytes stay, the
-// attributes bit makes readers take the max timestamp for all of them. b is one
-// whole batch; its checksum is computed anew.
-func StampLogAppendTime(b []byte, ms int64) {
-	attributes := int16(binary.BigEndian.Uint16(b[attributesAt:])) | logAppendTimeBit
-	binary.BigEndian.PutUint16(b[attributesAt:], uint16(attributes))
-	binary.BigEndian.PutUint64(b[maxTimestampAt:], uint64(ms))
-	seal(b)
-}
-
 // seal computes the checksum of the whole batch b and writes it.
 func seal(b []byte) {
 	binary.BigEndian.PutUint32(b[crcAt:], crc32.Checksum(b[attributesAt:], castagnoli))

@@ -79,27 +79,6 @@ func TestPatchOffsetLeavesTheChecksumRight(t *testing.T) {
 	}
 }
 
-func TestStampLogAppendTimeChangesNoRecord(t *testing.T) {
-	b := goldenRecords(NewBuilder(0)).Bytes()
-	payload := bytes.Clone(b.Payload())
-	StampLogAppendTime(b, 1800000000000)
-	if err := b.Verify(); err != nil {
-		t.Error(err)
-	}
-	if !bytes.Equal(b.Payload(), payload) || !b.Header().LogAppendTime() {
-		t.Error("records changed, or the attributes bit is missing")
-	}
-	err := Walk(b, nil, func(r Record) bool {
-		if r.Timestamp != 1800000000000 {
-			t.Errorf("record +%d has timestamp %d", r.OffsetDelta, r.Timestamp)
-		}
-		return true
-	})
-	if err != nil {
-		t.Error(err)
-	}
-}
-
 func TestVerifyFindsEveryFlippedBitBehindTheChecksum(t *testing.T) {
 	b := goldenRecords(NewBuilder(0)).Bytes()
 	for i := crcAt; i < len(b); i++ {

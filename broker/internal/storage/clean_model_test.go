@@ -49,7 +49,7 @@ type ending struct {
 
 func compactConfig() Config {
 	cfg := small()
-	cfg.SegmentBytes, cfg.Delete, cfg.Compact, cfg.DeleteRetentionMs, cfg.MinCleanableRatio = 600, false, true, 50, 0
+	cfg.SegmentBytes, cfg.Delete, cfg.Compact, cfg.DeleteRetentionMs = 600, false, true, 50
 	return cfg
 }
 

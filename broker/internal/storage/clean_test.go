@@ -357,7 +357,7 @@ func TestReadersAndWritersGoOnDuringCleanings(t *testing.T) {
 
 func TestMaxCompactionLagRollsAndIsDue(t *testing.T) {
 	cfg := compactConfig()
-	cfg.MaxCompactionLagMs, cfg.MinCleanableRatio = 1000, 1
+	cfg.MaxCompactionLagMs = 1000
 	c := newCompacted(t, vfs.NewMemory(), cfg, CleanerConfig{})
 	c.now = 10_000
 	c.produce(record.None, none, false, "a", "1")
@@ -368,7 +368,7 @@ func TestMaxCompactionLagRollsAndIsDue(t *testing.T) {
 		t.Fatalf("%d segments", n)
 	}
 	b, err := c.log.Backlog(0, c.log.EndOffset(), c.now)
-	if err != nil || !b.Overdue || !b.Due(cfg.MinCleanableRatio) {
+	if err != nil || !b.Overdue || !b.Due(1) {
 		t.Errorf("backlog %+v, %v", b, err)
 	}
 	if r := c.clean(); r.Kept != 1 {

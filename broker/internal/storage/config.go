@@ -15,11 +15,9 @@ type Config struct {
 	RetentionBytes    int64 // retention.bytes, -1: no limit
 	FileDeleteDelayMs int64 // file.delete.delay.ms
 
-	MinCompactionLagMs int64   // min.compaction.lag.ms
-	MaxCompactionLagMs int64   // max.compaction.lag.ms
-	DeleteRetentionMs  int64   // delete.retention.ms
-	MinCleanableRatio  float64 // min.cleanable.dirty.ratio
-	MaxMessageBytes    int64   // max.message.bytes, what the cleaner sizes its buffers by
+	MinCompactionLagMs int64 // min.compaction.lag.ms
+	MaxCompactionLagMs int64 // max.compaction.lag.ms
+	DeleteRetentionMs  int64 // delete.retention.ms
 }
 
 // DefaultConfig is what Kafka 4.4 does without any setting.
@@ -36,8 +34,6 @@ func DefaultConfig() Config {
 		FileDeleteDelayMs:  60_000,
 		MaxCompactionLagMs: forever,
 		DeleteRetentionMs:  day,
-		MinCleanableRatio:  0.5,
-		MaxMessageBytes:    1<<20 + 12,
 	}
 }
 

@@ -72,9 +72,9 @@ func TestMaxTimestampIsTheFirstRecordThatHasIt(t *testing.T) {
 
 func TestLogAppendTimeCountsForEveryRecord(t *testing.T) {
 	l, _ := fresh(t, small())
-	b := batch(l, 10, 20, 30)
-	record.StampLogAppendTime(b, 1000)
-	write(t, l, b)
+	b := record.NewBuilder(0)
+	b.LogAppendTime = 1000
+	write(t, l, b.Append(10, nil, nil).Append(20, nil, nil).Append(30, nil, nil).Bytes())
 	at, found, err := l.OffsetForTime(31, 3)
 	must(t, err)
 	if !found || at.Offset != 0 || at.Timestamp != 1000 {
