@@ -118,7 +118,7 @@ func placeOf(p *partition.Partition, timestamp int64, committed bool) (storage.P
 	case timeMax:
 		return p.MaxTimestamp(committed)
 	case timeLatestTiered, timeEarliestUpload: // nothing is in tiered storage, nor on its way there
-		return storage.Place{Offset: -1, Timestamp: -1, Epoch: -1}, p.Usable()
+		return storage.Place{Offset: -1, Timestamp: -1, Epoch: -1}, p.Refusal()
 	default:
 		return p.OffsetForTime(timestamp, committed)
 	}

@@ -99,7 +99,7 @@ func (a *Append) finish(r Result) {
 
 // Append validates a.Records, gives them their place in the log and sees to it that they get there.
 func (p *Partition) Append(a *Append) {
-	if code := p.refusal(); code != 0 {
+	if code := p.Refusal(); code != 0 {
 		a.finish(failure(code))
 		return
 	}
@@ -226,7 +226,7 @@ func (p *Partition) repeat(a *Append, original producers.Batch, done *chain) {
 // enqueue hands the batch to the committer. It is pending from here on.
 func (p *Partition) enqueue(a *Append, entry producers.Entry, done *chain) {
 	a.write = commit.Write{Target: p, Base: p.next, Last: a.header.LastOffset(), Bytes: a.Records, Position: -1, Tag: a}
-	if err := p.table.committer().Enqueue(&a.write); err != nil {
+	if err := p.table.committing.Enqueue(&a.write); err != nil {
 		a.Result = p.storageFailure(err)
 		done.add(a)
 		return

@@ -82,7 +82,7 @@ const cleanBackoffMin = 100
 func (t *Table) dirtiest() (most *Partition) {
 	largest := 0.0
 	for p := range t.each {
-		if p.refusal() != 0 || !p.topic.Settings().Compact || t.now() < p.cleanAfter.Load() {
+		if p.Refusal() != 0 || !p.topic.Settings().Compact || t.now() < p.cleanAfter.Load() {
 			continue
 		}
 		b, err := p.log.Backlog(p.cleaned.Load(), p.LastStableOffset(), t.now())

@@ -192,7 +192,7 @@ func (t *Table) online(ctx context.Context, act string, fn func(*Partition) erro
 		if ctx.Err() != nil {
 			return
 		}
-		if p.refusal() != 0 {
+		if p.Refusal() != 0 {
 			continue
 		}
 		if err := fn(p); err != nil && !p.Deleted() {
@@ -253,7 +253,7 @@ func (t *Table) syncSegments() error {
 	var group errgroup.Group
 	group.SetLimit(syncsAtOnce)
 	for p := range t.each {
-		if p.refusal() == 0 && p.log.RecoveryPoint() < p.log.EndOffset() {
+		if p.Refusal() == 0 && p.log.RecoveryPoint() < p.log.EndOffset() {
 			group.Go(p.flush)
 		}
 	}

@@ -176,7 +176,7 @@ func TestCheckpointLetsTheLogGo(t *testing.T) {
 		w := newWorld(t, fs).start()
 		p := w.create("t", 1).Partition(0)
 		w.appended(p, batch(3), 0)
-		if err := w.Committer().Checkpoint(t.Context(), w.syncSegments); err != nil {
+		if err := w.committing.Checkpoint(t.Context(), w.syncSegments); err != nil {
 			t.Fatal(err)
 		}
 		if got := p.log.RecoveryPoint(); got != 3 {

@@ -8,12 +8,12 @@ import (
 	"github.com/skeinstream/skein/broker/internal/storage"
 )
 
-// NoPlace is the answer to a question for an offset that no record fits.
+// noPlace is the answer to a question for an offset that no record fits.
 var noPlace = storage.Place{Offset: -1, Timestamp: -1, Epoch: -1}
 
 // Latest is where the next record will be, for readers of committed records where the first open transaction begins.
 func (p *Partition) Latest(committed bool) (storage.Place, int16) {
-	if code := p.refusal(); code != 0 {
+	if code := p.Refusal(); code != 0 {
 		return noPlace, code
 	}
 	return storage.Place{Offset: p.bound(committed), Timestamp: -1, Epoch: p.epoch}, 0
@@ -21,7 +21,7 @@ func (p *Partition) Latest(committed bool) (storage.Place, int16) {
 
 // Earliest is the first offset that can be read.
 func (p *Partition) Earliest() (storage.Place, int16) {
-	if code := p.refusal(); code != 0 {
+	if code := p.Refusal(); code != 0 {
 		return noPlace, code
 	}
 	start := p.log.StartOffset()
@@ -34,7 +34,7 @@ func (p *Partition) Earliest() (storage.Place, int16) {
 
 // OffsetForTime is the first record with a timestamp of ts or later (T27).
 func (p *Partition) OffsetForTime(ts int64, committed bool) (storage.Place, int16) {
-	if code := p.refusal(); code != 0 {
+	if code := p.Refusal(); code != 0 {
 		return noPlace, code
 	}
 	return p.found(p.log.OffsetForTime(ts, p.bound(committed)))
@@ -42,7 +42,7 @@ func (p *Partition) OffsetForTime(ts int64, committed bool) (storage.Place, int1
 
 // MaxTimestamp is the first record with the largest timestamp (KIP-734).
 func (p *Partition) MaxTimestamp(committed bool) (storage.Place, int16) {
-	if code := p.refusal(); code != 0 {
+	if code := p.Refusal(); code != 0 {
 		return noPlace, code
 	}
 	return p.found(p.log.MaxTimestamp(p.bound(committed)))
@@ -62,7 +62,7 @@ func (p *Partition) found(at storage.Place, found bool, err error) (storage.Plac
 // EndOffsetForEpoch is the largest epoch not above the one asked for, and where it ended; -1 and -1 when the epoch is not
 // known (T11). known is the leader epoch that the client knows, -1 for none.
 func (p *Partition) EndOffsetForEpoch(known, asked int32) (epoch int32, end int64, code int16) {
-	if code := p.refusal(); code != 0 {
+	if code := p.Refusal(); code != 0 {
 		return -1, -1, code
 	}
 	if code := p.CheckEpoch(known); code != 0 {
@@ -72,20 +72,20 @@ func (p *Partition) EndOffsetForEpoch(known, asked int32) (epoch int32, end int6
 	return epoch, end, 0
 }
 
-// HighWatermarkMark stands for the high watermark in DeleteRecords.
-const HighWatermarkMark = -1
+// highWatermarkMark stands for the high watermark in DeleteRecords.
+const highWatermarkMark = -1
 
-// DeleteRecords moves the log's start up to an offset, and returns where it then is. The caller makes the move durable
-// before it answers: see Table.SaveStarts.
+// DeleteRecords moves the log's start up to an offset, -1 for the high watermark, and returns where it then is. The caller
+// makes the move durable before it answers: see Table.SaveStarts.
 func (p *Partition) DeleteRecords(before int64) (start int64, code int16) {
-	if code := p.refusal(); code != 0 {
+	if code := p.Refusal(); code != 0 {
 		return -1, code
 	}
 	if !p.topic.Settings().Delete {
 		return -1, kerr.PolicyViolation.Code
 	}
 	highWatermark := p.HighWatermark()
-	if before == HighWatermarkMark {
+	if before == highWatermarkMark {
 		before = highWatermark
 	}
 	if before < 0 || before > highWatermark {

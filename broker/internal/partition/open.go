@@ -28,7 +28,7 @@ func Open(ctx context.Context, opts Options, s *catalog.Snapshot) (*Table, error
 	started := opts.Now()
 	t := &Table{
 		opts:     opts,
-		files:    storage.NewFiles(opts.FS, opts.OpenFiles),
+		files:    storage.NewFiles(opts.FS, 0),
 		saving:   make(chan struct{}, 1),
 		changing: make(chan struct{}, 1),
 		work:     make(chan struct{}, 1),
@@ -52,7 +52,7 @@ func (t *Table) reportOpened(took time.Duration) {
 	partitions, offline := 0, 0
 	for p := range t.each {
 		partitions++
-		if p.refusal() != 0 {
+		if p.Refusal() != 0 {
 			offline++
 		}
 	}
@@ -185,7 +185,7 @@ func (o *opener) openLog(p *Partition) error {
 		return err
 	}
 	name := p.name()
-	s, err := o.supplyOf(p.key(), p.dir)
+	s, err := o.supplyOf(p.Key(), p.dir)
 	if err != nil {
 		return err
 	}

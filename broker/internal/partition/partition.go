@@ -8,7 +8,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
-	"github.com/skeinstream/skein/broker/internal/commit"
 	"github.com/skeinstream/skein/broker/internal/producers"
 	"github.com/skeinstream/skein/broker/internal/storage"
 )
@@ -115,11 +114,8 @@ func (p *Partition) bound(committed bool) int64 {
 	return p.highWatermark.Load()
 }
 
-// refusal is the code that every access is refused with, 0 while the partition works.
-func (p *Partition) refusal() int16 { return state(p.current.Load()).code() }
-
-// Usable is the code that every access is refused with, 0 while the partition works.
-func (p *Partition) Usable() int16 { return p.refusal() }
+// Refusal is the code that every access is refused with, 0 while the partition works.
+func (p *Partition) Refusal() int16 { return state(p.current.Load()).code() }
 
 // Dir is the directory of the partition's log.
 func (p *Partition) Dir() string { return p.dir }
@@ -136,7 +132,7 @@ func (p *Partition) Offline() error {
 
 // Size is the bytes of the log's segments.
 func (p *Partition) Size() int64 {
-	if p.refusal() != 0 {
+	if p.Refusal() != 0 {
 		return 0
 	}
 	return p.log.Size()
@@ -144,7 +140,7 @@ func (p *Partition) Size() int64 {
 
 // Segments is how many segments the log has.
 func (p *Partition) Segments() int {
-	if p.refusal() != 0 {
+	if p.Refusal() != 0 {
 		return 0
 	}
 	return p.log.Segments()
@@ -152,7 +148,7 @@ func (p *Partition) Segments() int {
 
 // StartOffset is the first offset that may be read.
 func (p *Partition) StartOffset() int64 {
-	if p.refusal() != 0 {
+	if p.Refusal() != 0 {
 		return 0
 	}
 	return p.log.StartOffset()
@@ -160,7 +156,7 @@ func (p *Partition) StartOffset() int64 {
 
 // Producers is every producer that the log remembers, by id.
 func (p *Partition) Producers() ([]producers.Entry, int16) {
-	if code := p.refusal(); code != 0 {
+	if code := p.Refusal(); code != 0 {
 		return nil, code
 	}
 	return p.log.Producers(), 0
@@ -176,10 +172,6 @@ func (p *Partition) CheckEpoch(known int32) int16 {
 	default:
 		return kerr.UnknownLeaderEpoch.Code
 	}
-}
-
-func (p *Partition) key() commit.Key {
-	return commit.Key{Topic: p.topic.ID, Partition: p.index}
 }
 
 // setState changes what the partition can do and returns who must hear of it. The caller holds p.mu, or owns p alone.

@@ -39,7 +39,7 @@ func unreadable(code int16) ReadResult {
 
 // Read returns what there is to read from an offset on. It waits for nothing but the disk.
 func (p *Partition) Read(o ReadOptions) ReadResult {
-	if code := p.refusal(); code != 0 {
+	if code := p.Refusal(); code != 0 {
 		return unreadable(code)
 	}
 	if o.LeaderEpoch >= 0 {

@@ -77,8 +77,8 @@ func (o *opener) supplyOf(key commit.Key, dir string) (supply, error) {
 func (o *opener) replay() error {
 	o.byKey = map[commit.Key]*Partition{}
 	for p := range o.each {
-		o.byKey[p.key()] = p
-		if p.state == online && o.supply[p.key()].rescued {
+		o.byKey[p.Key()] = p
+		if p.state == online && o.supply[p.Key()].rescued {
 			o.applyRescued(p)
 		}
 	}
@@ -153,7 +153,7 @@ func (o *opener) settle() error {
 		}
 		p.next = p.log.EndOffset()
 		p.advance(p.next, &wakes{})
-		rescued := o.supply[p.key()].rescued
+		rescued := o.supply[p.Key()].rescued
 		if rescued || !p.relaxed && !o.covered(p) {
 			group.Go(func() error { return p.settle(rescued) })
 		}
@@ -175,7 +175,7 @@ func (p *Partition) settle(rescued bool) error {
 // covered says that everything which a power cut could take is in the write-ahead log.
 func (o *opener) covered(p *Partition) bool {
 	from, to := p.log.RecoveryPoint(), p.log.EndOffset()
-	for _, r := range o.supply[p.key()].ranges {
+	for _, r := range o.supply[p.Key()].ranges {
 		if r.From <= from {
 			from = max(from, r.To)
 		}

@@ -88,8 +88,8 @@ type rescue struct {
 func (o *opener) rescueOffline() error {
 	all := map[commit.Key]*rescue{}
 	for p := range o.each {
-		if p.log == nil && len(o.supply[p.key()].ranges) > 0 {
-			all[p.key()] = o.newRescue(p)
+		if p.log == nil && len(o.supply[p.Key()].ranges) > 0 {
+			all[p.Key()] = o.newRescue(p)
 		}
 	}
 	if len(all) == 0 {

@@ -30,7 +30,7 @@ func damaged(t *testing.T) *vfs.Memory {
 	p := w.create("t", 1).Partition(0)
 	w.create("other", 1)
 	w.appended(p, batch(2), 0)
-	if err := w.Committer().Checkpoint(context.Background(), w.syncSegments); err != nil {
+	if err := w.committing.Checkpoint(context.Background(), w.syncSegments); err != nil {
 		t.Fatal(err)
 	}
 	for i := range int32(3) {

@@ -131,7 +131,7 @@ func TestHoleInTheLogTakesThePartitionOffline(t *testing.T) {
 		w.create("t", 1)
 		w.create("other", 1)
 		w.appended(w.partition("t"), batch(2), 0)
-		if err := w.Committer().Checkpoint(context.Background(), w.syncSegments); err != nil {
+		if err := w.committing.Checkpoint(context.Background(), w.syncSegments); err != nil {
 			t.Fatal(err)
 		}
 		w.appended(w.partition("t"), batch(2), 0)

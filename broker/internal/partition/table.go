@@ -29,8 +29,6 @@ type Options struct {
 	Broker func() *settings.Broker
 	// Forget tells the catalog that nothing is left of deleted topics.
 	Forget func(ctx context.Context, ids ...catalog.ID) error
-	// OpenFiles is how many files of sealed segments stay open, 0 for storage's default.
-	OpenFiles int
 	// Commit configures the committer. SyncSegments is set by the table.
 	Commit commit.Config
 
@@ -121,12 +119,6 @@ func (t *Table) each(yield func(*Partition) bool) {
 	}
 }
 
-// Committer is what makes appends durable.
-func (t *Table) Committer() *commit.Committer { return t.committing }
-
-// committer is Committer for partitions.
-func (t *Table) committer() *commit.Committer { return t.committing }
-
 // now is the wall clock in ms.
 func (t *Table) now() int64 { return t.opts.Now().UnixMilli() }
 
@@ -147,7 +139,6 @@ func (t *Table) Apply(s *catalog.Snapshot) {
 		} else if set := t.resolve(layers, ct); *topic.Settings() != set {
 			t.reconfigure(topic, set)
 		}
-		topic.known = ct
 		made = t.grow(topic, ct.Partitions) || made
 		after.add(topic)
 	}
@@ -197,7 +188,7 @@ func (t *Table) removeAbsent(before, after *topicIndex) {
 func (t *Table) reconfigure(topic *Topic, set settings.Topic) {
 	topic.configure(set)
 	for _, p := range topic.Partitions() {
-		if p.refusal() == 0 {
+		if p.Refusal() == 0 {
 			p.log.Reconfigure(storageOf(&set))
 		}
 	}

@@ -15,7 +15,7 @@ import (
 var _ commit.Target = (*Partition)(nil)
 
 // Key names the partition in the write-ahead log.
-func (p *Partition) Key() commit.Key { return p.key() }
+func (p *Partition) Key() commit.Key { return commit.Key{Topic: p.topic.ID, Partition: p.index} }
 
 // WriteSegment puts batches into the page cache. What an earlier attempt has written of them is passed over.
 func (p *Partition) WriteSegment(w *commit.Write) error {

@@ -17,7 +17,6 @@ type Topic struct {
 
 	state      atomic.Pointer[topicState]
 	partitions atomic.Pointer[[]*Partition]
-	known      *catalog.Topic // what the catalog said last; belongs to Table.Apply
 }
 
 // topicState is the settings of a topic, and what follows from them. It never changes.
@@ -27,7 +26,7 @@ type topicState struct {
 }
 
 func newTopic(t *catalog.Topic, s settings.Topic) *Topic {
-	topic := &Topic{ID: t.ID, Name: t.Name, Internal: t.Internal, known: t}
+	topic := &Topic{ID: t.ID, Name: t.Name, Internal: t.Internal}
 	topic.configure(s)
 	topic.partitions.Store(new([]*Partition))
 	return topic
@@ -70,7 +69,7 @@ func dirName(topic string, index int32) string { return fmt.Sprintf("%s-%d", top
 
 func (p *Partition) name() string { return dirName(p.topic.Name, p.index) }
 
-// index finds topics. It never changes: a change makes another.
+// topicIndex finds topics. It never changes: a change makes another.
 type topicIndex struct {
 	byName map[string]*Topic
 	byID   map[catalog.ID]*Topic
