@@ -340,3 +340,36 @@ func TestWhatIsShownAfterAKillOutlivesAPowerCut(t *testing.T) {
 		w.stop()
 	})
 }
+
+// TestRecordsDeletedUpToTheMiddleOfABatch: nothing of the segments is on the disk yet, so that the whole batch comes from
+// the write-ahead log again.
+func TestRecordsDeletedUpToTheMiddleOfABatch(t *testing.T) {
+	for seed := range uint64(40) {
+		synctest.Test(t, func(t *testing.T) {
+			fs := vfs.NewMemory()
+			w := newWorld(t, fs).start()
+			p := w.create("t", 1, "segment.ms", "10").Partition(0)
+			for range 4 {
+				w.appended(p, batch(5), 0)
+				w.settle(20 * time.Millisecond)
+			}
+			if start, code := p.DeleteRecords(12); start != 12 || code != 0 {
+				t.Fatal(start, code)
+			}
+			if err := w.SaveStarts(); err != nil {
+				t.Fatal(err)
+			}
+			crashed := fs.CrashClone(seed)
+			w.kill()
+			w = newWorld(t, crashed).start()
+			p = w.partition("t")
+			if p.Offline() != nil || p.HighWatermark() != 20 || p.StartOffset() != 12 {
+				t.Fatalf("seed %d: offline %v, from %d to %d", seed, p.Offline(), p.StartOffset(), p.HighWatermark())
+			}
+			if got := w.read(p, 12); !slices.Equal(got, []int64{10, 15}) {
+				t.Errorf("seed %d: read %v", seed, got)
+			}
+			w.stop()
+		})
+	}
+}

@@ -120,15 +120,26 @@ func (r *opening) loadSegments() error {
 		list = append(list, s)
 	}
 	if len(list) == 0 {
-		list = append(list, r.empty(r.StartOffset))
+		list = append(list, r.empty(r.beginning()))
 	}
 	l.segments.Store(&list)
 	r.first = floor(list, r.trusted()-1)
 	r.next = list[r.first].base
 	if r.next > max(r.trusted(), r.StartOffset) { // what came before it is gone
-		r.next = r.StartOffset
+		r.next = r.beginning()
 	}
 	return nil
+}
+
+// beginning is where a log begins of which nothing is left: at its start, or earlier, where what is written again begins.
+// The start may lie in the middle of a batch.
+func (r *opening) beginning() int64 {
+	for _, span := range r.Resupply {
+		if span.From <= r.StartOffset && r.StartOffset < span.To {
+			return span.From
+		}
+	}
+	return r.StartOffset
 }
 
 // dropDeleted removes the segments that were being deleted when the log began to
