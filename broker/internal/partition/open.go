@@ -39,8 +39,8 @@ func Open(ctx context.Context, opts Options, s *catalog.Snapshot) (*Table, error
 	t.topics.Store(newTopicIndex(0))
 	t.space = newSpace(t)
 	t.validators.New = t.newValidator
-	o := opener{Table: t, ctx: ctx, rescued: map[commit.Key]bool{}}
-	if err := o.open(s); err != nil {
+	o := opener{Table: t, rescued: map[commit.Key]bool{}}
+	if err := o.open(ctx, s); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the partitions in %s: %w", opts.Dir, err), t.closeLogs())
 	}
 	t.space.look()
@@ -64,7 +64,6 @@ func (t *Table) reportOpened(took time.Duration) {
 // opener is one Open under way.
 type opener struct {
 	*Table
-	ctx     context.Context
 	clean   bool
 	points  offsets
 	starts  offsets
@@ -76,7 +75,7 @@ type opener struct {
 	supply map[commit.Key]supply
 }
 
-func (o *opener) open(s *catalog.Snapshot) error {
+func (o *opener) open(ctx context.Context, s *catalog.Snapshot) error {
 	for _, step := range []func() error{o.prepare, o.readPoints, o.readSupply} {
 		if err := step(); err != nil {
 			return err
@@ -85,7 +84,7 @@ func (o *opener) open(s *catalog.Snapshot) error {
 	for _, topic := range s.Deleted() {
 		o.dead.add(topic.ID)
 	}
-	if err := o.openTopics(s); err != nil {
+	if err := o.openTopics(ctx, s); err != nil {
 		return err
 	}
 	if err := o.sortOut(s); err != nil {
@@ -148,7 +147,7 @@ func (o *opener) readPoints() (err error) {
 }
 
 // openTopics opens every partition that the catalog knows.
-func (o *opener) openTopics(s *catalog.Snapshot) error {
+func (o *opener) openTopics(ctx context.Context, s *catalog.Snapshot) error {
 	index := newTopicIndex(len(s.Topics()))
 	layers := o.opts.Layers()
 	var group errgroup.Group
@@ -160,8 +159,8 @@ func (o *opener) openTopics(s *catalog.Snapshot) error {
 		index.add(topic)
 		for i := range partitions {
 			group.Go(func() error {
-				partitions[i] = o.openPartition(topic, int32(i))
-				return o.ctx.Err()
+				partitions[i] = o.openPartition(ctx, topic, int32(i))
+				return ctx.Err()
 			})
 		}
 	}
@@ -170,16 +169,16 @@ func (o *opener) openTopics(s *catalog.Snapshot) error {
 	return errors.Join(err, o.opts.FS.SyncDir(o.opts.Dir))
 }
 
-func (o *opener) openPartition(topic *Topic, index int32) *Partition {
+func (o *opener) openPartition(ctx context.Context, topic *Topic, index int32) *Partition {
 	p := o.newPartition(topic, index)
-	if err := o.openLog(p); err != nil {
+	if err := o.openLog(ctx, p); err != nil {
 		return o.offline(p, err)
 	}
 	p.online()
 	return p
 }
 
-func (o *opener) openLog(p *Partition) error {
+func (o *opener) openLog(ctx context.Context, p *Partition) error {
 	cleared, err := o.claim(p.dir, p.topic.ID)
 	if err != nil {
 		return err
@@ -196,7 +195,7 @@ func (o *opener) openLog(p *Partition) error {
 		rec.DurableTo, rec.StartOffset, rec.Clean = max(rec.DurableTo, o.points[name]), o.starts[name], o.clean
 		p.cleaned.Store(o.cleaned[name])
 	}
-	log, report, err := storage.Open(o.ctx, o.files, p.dir, storageOf(p.topic.Settings()), rec)
+	log, report, err := storage.Open(ctx, o.files, p.dir, storageOf(p.topic.Settings()), rec)
 	if err != nil {
 		return err
 	}
