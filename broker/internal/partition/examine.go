@@ -28,7 +28,7 @@ type Examination struct {
 // Examine reads every log below dir and tells found of each, in the order of their names. With repair, logs that a start
 // would refuse are made ones that it takes; nothing else is ever changed. The caller holds the lock on dir.
 func Examine(ctx context.Context, fs vfs.FS, dir string, repair bool, found func(Examination)) error {
-	o := opener{ctx: ctx, Table: &Table{opts: Options{FS: fs, Dir: dir}}}
+	o := opener{Table: &Table{opts: Options{FS: fs, Dir: dir}}}
 	o.opts.withDefaults()
 	for _, read := range []func() error{o.readPoints, o.readSupply} {
 		if err := read(); err != nil {
@@ -43,7 +43,7 @@ func Examine(ctx context.Context, fs vfs.FS, dir string, repair bool, found func
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if x, ok := o.examine(name, repair); ok {
+		if x, ok := o.examine(ctx, name, repair); ok {
 			found(x)
 		}
 	}
@@ -54,7 +54,7 @@ func Examine(ctx context.Context, fs vfs.FS, dir string, repair bool, found func
 var partitionName = regexp.MustCompile(`^[a-zA-Z0-9._-]+-(\d+)$`)
 
 // examine looks at one directory, if it is a partition's.
-func (o *opener) examine(name string, repair bool) (x Examination, ok bool) {
+func (o *opener) examine(ctx context.Context, name string, repair bool) (x Examination, ok bool) {
 	match := partitionName.FindStringSubmatch(name)
 	if match == nil {
 		return x, false
@@ -67,11 +67,11 @@ func (o *opener) examine(name string, repair bool) (x Examination, ok bool) {
 	index, _ := strconv.ParseInt(match[1], 10, 32) // digits; a number too large has no frames
 	supply := o.supply[commit.Key{Topic: id, Partition: int32(index)}]
 	x = Examination{Name: name}
-	x.Findings, x.Err = storage.Verify(o.ctx, o.opts.FS, dir)
+	x.Findings, x.Err = storage.Verify(ctx, o.opts.FS, dir)
 	durable := max(supply.durable, o.points[name])
 	x.Lost = x.Err == nil && lost(x.Findings, durable, supply.ranges)
 	if x.Lost && repair {
-		_, x.Err = storage.Repair(o.ctx, o.opts.FS, dir, goOn(x.Findings.End, durable, supply.ranges))
+		_, x.Err = storage.Repair(ctx, o.opts.FS, dir, goOn(x.Findings.End, durable, supply.ranges))
 		x.Repaired = x.Err == nil
 	}
 	return x, true
@@ -81,20 +81,10 @@ func (o *opener) examine(name string, repair bool) (x Examination, ok bool) {
 // storage refuse to open the log.
 func lost(f storage.Findings, durable int64, supplied []storage.Range) bool {
 	if len(f.Damage) == 0 {
-		return f.End < durable && !supplies(supplied, f.End, durable)
+		return f.End < durable && !storage.Cover(supplied, f.End, durable)
 	}
 	from := f.Damage[0].From
-	return from < durable && !supplies(supplied, from, durable)
-}
-
-// supplies reports whether the ranges cover everything from up to to.
-func supplies(ranges []storage.Range, from, to int64) bool {
-	for _, r := range ranges {
-		if r.From <= from {
-			from = max(from, r.To)
-		}
-	}
-	return from >= to
+	return from < durable && !storage.Cover(supplied, from, durable)
 }
 
 // goOn is where a repaired log goes on: where the write-ahead log does when that has more of it, so that no record there

@@ -174,11 +174,5 @@ func (p *Partition) settle(rescued bool) error {
 
 // covered says that everything which a power cut could take is in the write-ahead log.
 func (o *opener) covered(p *Partition) bool {
-	from, to := p.log.RecoveryPoint(), p.log.EndOffset()
-	for _, r := range o.supply[p.Key()].ranges {
-		if r.From <= from {
-			from = max(from, r.To)
-		}
-	}
-	return from >= to
+	return storage.Cover(o.supply[p.Key()].ranges, p.log.RecoveryPoint(), p.log.EndOffset())
 }

@@ -27,6 +27,24 @@ type Recovery struct {
 // Range is offsets From up to, not including, To.
 type Range struct{ From, To int64 }
 
+// Cover reports whether everything from up to, not including, to lies in one of
+// the ranges, which may be in any order.
+func Cover(ranges []Range, from, to int64) bool {
+	for from < to {
+		reached := from
+		for _, span := range ranges {
+			if span.From <= from {
+				reached = max(reached, span.To)
+			}
+		}
+		if reached == from {
+			return false
+		}
+		from = reached
+	}
+	return true
+}
+
 // Report says what Open found and did.
 type Report struct {
 	Segments int
@@ -60,21 +78,7 @@ func (e *DamageError) Error() string {
 }
 
 // resupplied reports whether the caller will write everything from up to to again.
-func (r *Recovery) resupplied(from, to int64) bool {
-	for from < to {
-		reached := from
-		for _, span := range r.Resupply {
-			if span.From <= from {
-				reached = max(reached, span.To)
-			}
-		}
-		if reached == from {
-			return false
-		}
-		from = reached
-	}
-	return true
-}
+func (r *Recovery) resupplied(from, to int64) bool { return Cover(r.Resupply, from, to) }
 
 // trusted is the offset below which batches are taken as they are: what lies
 // below was durable, and must be valid or is damage.
