@@ -75,20 +75,31 @@ func (c *chain) pop() {
 // cut ends the chain, which ascends by offsets, before the first that begins at offset or behind it.
 func (c *chain) cut(offset int64) {
 	kept := chain{}
-	for a := c.first; a != nil && a.header.BaseOffset < offset; {
-		next := a.next
+	for a := range c.each {
+		if a.header.BaseOffset >= offset {
+			break
+		}
 		kept.add(a)
-		a = next
 	}
 	*c = kept
 }
 
-// finish tells everyone. A told append may be in other hands at once, so its link is read before.
-func (c chain) finish() {
+// each walks the chain. What is done with an append may put it into another chain, or into other hands at once, so its
+// link is read before.
+func (c chain) each(yield func(*Append) bool) {
 	for a := c.first; a != nil; {
 		next := a.next
-		a.Done.Appended(a)
+		if !yield(a) {
+			return
+		}
 		a = next
+	}
+}
+
+// finish tells everyone.
+func (c chain) finish() {
+	for a := range c.each {
+		a.Done.Appended(a)
 	}
 }
 

@@ -132,11 +132,9 @@ func (p *Partition) delete() {
 	p.mu.Lock()
 	woken := p.setState(deleted, nil)
 	for _, c := range []chain{p.parked, p.repeats} {
-		for a := c.first; a != nil; {
-			next := a.next
+		for a := range c.each {
 			a.Result = failure(deleted.code())
 			done.add(a)
-			a = next
 		}
 	}
 	p.parked, p.repeats, p.changing = chain{}, chain{}, false

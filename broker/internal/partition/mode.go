@@ -119,10 +119,8 @@ func (p *Partition) unpark(relaxed bool, done *chain, woken *wakes) {
 	p.changing, p.relaxed = false, relaxed
 	parked := p.parked
 	p.parked = chain{}
-	for a := parked.first; a != nil; {
-		next := a.next
+	for a := range parked.each {
 		p.place(a, done, woken)
-		a = next
 	}
 	if p.relaxed != p.topic.state.Load().relaxed() {
 		p.table.poke() // the setting has changed again meanwhile

@@ -82,14 +82,12 @@ func (p *Partition) Committed(ws []*commit.Write) {
 func (p *Partition) answerRepeats(done *chain) {
 	waiting := p.repeats
 	p.repeats = chain{}
-	for a := waiting.first; a != nil; {
-		next := a.next
+	for a := range waiting.each {
 		if a.header.LastOffset() < p.highWatermark.Load() {
 			done.add(a)
 		} else {
 			p.repeats.add(a)
 		}
-		a = next
 	}
 }
 
@@ -104,7 +102,7 @@ func (p *Partition) Failed(ws []*commit.Write, err error) {
 	var woken wakes
 	p.mu.Lock()
 	p.next = ws[0].Base
-	for a := p.underway.first; a != nil; a = a.next {
+	for a := range p.underway.each {
 		if a.header.BaseOffset >= p.next {
 			p.awaited.failed(a.header)
 		}
@@ -113,15 +111,13 @@ func (p *Partition) Failed(ws []*commit.Write, err error) {
 	p.recount()
 	waiting := p.repeats
 	p.repeats = chain{}
-	for a := waiting.first; a != nil; {
-		next := a.next
+	for a := range waiting.each {
 		if a.header.LastOffset() < p.next {
 			p.repeats.add(a)
 		} else {
 			a.Result = result
 			done.add(a)
 		}
-		a = next
 	}
 	p.drop(ws, result, &done, &woken)
 	p.mu.Unlock()
@@ -132,7 +128,7 @@ func (p *Partition) Failed(ws []*commit.Write, err error) {
 // recount makes the overlay anew from what is still under way. The caller holds p.mu.
 func (p *Partition) recount() {
 	p.overlay.clear()
-	for a := p.underway.first; a != nil; a = a.next {
+	for a := range p.underway.each {
 		if !a.header.HasProducer() {
 			continue
 		}
