@@ -36,7 +36,8 @@ func rounds(n int) int {
 }
 
 // TestStickyIsOptimal: against all assignments of small groups, the loads are
-// fairest, the moves fewest, and former owners come before strangers; the order of the input does not matter, and a
+// fairest, the moves fewest, former owners come before strangers, and topics are
+// spread evenly, each goal as far as those before it allow; the order of the input does not matter, and a
 // plan fed back is a fixed point.
 func TestStickyIsOptimal(t *testing.T) {
 	r := seeded(t)
@@ -46,7 +47,7 @@ func TestStickyIsOptimal(t *testing.T) {
 		plan := mustPlan(t, assign.Sticky{}, in)
 		of := o.flatten(t, plan)
 		o.complete(t, of)
-		score := func(of []int) []int { return append(descending(o.loads(of)), o.moved(of), o.estranged(of)) }
+		score := func(of []int) []int { return append(descending(o.loads(of)), o.moved(of), o.estranged(of), o.spread(of)) }
 		if got, best := score(of), o.best(score); !slices.Equal(got, best) {
 			t.Fatalf("%+v\nplan %s\nloads and moves %v, best %v", in, show(in, plan), got, best)
 		}
@@ -80,11 +81,11 @@ func TestRacksAreOptimalInBothOrders(t *testing.T) {
 				s := descending(o.loads(of))
 				switch order {
 				case assign.RacksAfterMoves:
-					return append(s, o.moved(of), o.misfits(of), o.estranged(of))
+					return append(s, o.moved(of), o.misfits(of), o.estranged(of), o.spread(of))
 				case assign.RacksBeforeMoves:
-					return append(s, o.misfits(of), o.moved(of), o.estranged(of))
+					return append(s, o.misfits(of), o.moved(of), o.estranged(of), o.spread(of))
 				}
-				return append(s, o.moved(of), o.estranged(of))
+				return append(s, o.moved(of), o.estranged(of), o.spread(of))
 			}
 			a := assign.Sticky{Options: assign.Options{Racks: order}}
 			plan := mustPlan(t, a, in)
@@ -115,7 +116,7 @@ func TestSlackSavesMovesExactly(t *testing.T) {
 				}
 				outside += max(low[m]-load, load-high[m], 0)
 			}
-			return []int{0, o.moved(of), outside, o.estranged(of)}
+			return []int{0, o.moved(of), outside, o.estranged(of), o.spread(of)}
 		}
 		a := assign.Sticky{Options: assign.Options{Slack: int32(slack)}}
 		plan := mustPlan(t, a, in)

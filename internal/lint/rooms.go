@@ -51,8 +51,9 @@ var rooms = map[string]room{
 	"broker/internal/record":       {Pure: true, Others: []string{klauspost, lz4, kerr}},
 
 	"assign":                  {Pure: true, Rooms: []string{"assign/internal/group", "assign/internal/optimal"}},
-	"assign/internal/optimal": {Pure: true, Rooms: []string{"assign/internal/group", "assign/internal/level", "assign/internal/moves", "assign/internal/deal"}},
+	"assign/internal/optimal": {Pure: true, Rooms: []string{"assign/internal/group", "assign/internal/level", "assign/internal/moves", "assign/internal/deal", "assign/internal/spread"}},
 	"assign/internal/deal":    {Pure: true, Rooms: []string{"assign/internal/group", "assign/internal/moves"}},
+	"assign/internal/spread":  {Pure: true, Rooms: []string{"assign/internal/group", "assign/internal/moves"}},
 	"assign/internal/moves":   {Pure: true, Rooms: []string{"assign/internal/group"}},
 	"assign/internal/level":   {Pure: true, Rooms: []string{"assign/internal/group"}},
 	"assign/internal/group":   {Pure: true},

@@ -39,7 +39,7 @@ func (f *flow) arc(v, i int32) (to, room int32, price int64) {
 		return f.hubArc(v-f.hubs, i)
 	}
 	m := f.inBlock.Items[f.inBlock.Start[v-f.blocks]+i]
-	room, price = f.lighter(m)
+	room, price = f.p.Lighter(m, f.load[m])
 	return f.members + m, room, price
 }
 
@@ -51,16 +51,16 @@ func (f *flow) sourceArc(s, i int32) (to, room int32, price int64) {
 	}
 	a := p.Owners.Start[s] + i
 	m := p.Owners.Items[a]
-	return f.members + m, p.Owned[a] - f.out.Kept[a], p.keepPrice(s, m)
+	return f.members + m, p.Owned[a] - f.out.Kept[a], p.KeepPrice(s, m)
 }
 
 func (f *flow) giveArc(s, i int32) (to, room int32, price int64) {
 	p := f.p
 	if i == p.Hubs.Size(s) {
-		return f.members + p.Former[s], wide, p.returnPrice(s)
+		return f.members + p.Former[s], wide, p.ReturnPrice(s)
 	}
 	h := p.Hubs.Items[p.Hubs.Start[s]+i]
-	return f.hubs + h, wide, p.hubPrice(s, h)
+	return f.hubs + h, wide, p.GivePrice(s, h)
 }
 
 // memberArc: back to the sources, back to the hub, on to the block, and back to
@@ -71,16 +71,16 @@ func (f *flow) memberArc(m, i int32) (to, room int32, price int64) {
 	case 0:
 		return f.hubs + f.p.Hub[m], f.out.Taken[m], 0
 	case 1:
-		room, price = f.heavier(m)
+		room, price = f.p.Heavier(m, f.load[m])
 		return f.blocks + f.p.Block[m], room, price
 	}
 	if i > n {
 		s := f.formerOf.Items[f.formerOf.Start[m]+i-n-2]
-		return s, f.out.Returned[s], -f.p.returnPrice(s)
+		return s, f.out.Returned[s], -f.p.ReturnPrice(s)
 	}
 	a := f.ownersOf.Items[f.ownersOf.Start[m]+i]
 	s := f.ownerSource[a]
-	return s, f.out.Kept[a], -f.p.keepPrice(s, m)
+	return s, f.out.Kept[a], -f.p.KeepPrice(s, m)
 }
 
 // hubArc: to its members, back to the sources.
@@ -89,34 +89,9 @@ func (f *flow) hubArc(h, i int32) (to, room int32, price int64) {
 	if n := p.Members.Size(h); i >= n {
 		a := f.sourcesOf.Items[f.sourcesOf.Start[h]+i-n]
 		s := f.hubSource[a]
-		return s, f.out.Through[a], -p.hubPrice(s, h)
+		return s, f.out.Through[a], -p.GivePrice(s, h)
 	}
 	return f.members + p.Members.Items[p.Members.Start[h]+i], wide, 0
-}
-
-// heavier returns by how much m's load may grow at what price. With slack the
-// price is convex: towards the fair box something is won, inside nothing is paid.
-func (f *flow) heavier(m int32) (room int32, price int64) {
-	p, load := f.p, f.load[m]
-	switch {
-	case load < p.Low[m]:
-		return p.Low[m] - load, -p.Price.Uneven
-	case load < p.High[m]:
-		return p.High[m] - load, 0
-	}
-	return p.most(m) - load, p.Price.Uneven
-}
-
-// lighter is the reverse.
-func (f *flow) lighter(m int32) (room int32, price int64) {
-	p, load := f.p, f.load[m]
-	switch {
-	case load > p.High[m]:
-		return load - p.High[m], -p.Price.Uneven
-	case load > p.Low[m]:
-		return load - p.Low[m], 0
-	}
-	return load - p.least(m), p.Price.Uneven
 }
 
 // send moves n along arc i out of v.

@@ -107,10 +107,7 @@ type flow struct {
 	paths
 }
 
-// least and most are the loads that slack allows.
-func (p *Problem) least(m int32) int32 { return max(p.Low[m]-p.Slack, 0) }
-func (p *Problem) most(m int32) int32  { return p.High[m] + p.Slack }
-
+// misfit is paid for a partition of source in the rack of a hub.
 func (p *Problem) misfit(source, hub int32) int64 {
 	if p.Misfit != nil && p.Misfit[int(source)*p.Members.Len()+int(hub)] {
 		return p.Price.Misfit
@@ -118,11 +115,11 @@ func (p *Problem) misfit(source, hub int32) int64 {
 	return 0
 }
 
-// keepPrice is paid to keep a partition of source at member m.
-func (p *Problem) keepPrice(source, m int32) int64 { return p.misfit(source, p.Hub[m]) }
+// KeepPrice is paid to keep a partition of source at member m.
+func (p *Problem) KeepPrice(source, m int32) int64 { return p.misfit(source, p.Hub[m]) }
 
-// hubPrice is paid to give a partition of source to a hub.
-func (p *Problem) hubPrice(source, hub int32) int64 {
+// GivePrice is paid to give a partition of source to a hub.
+func (p *Problem) GivePrice(source, hub int32) int64 {
 	price := p.Price.Move + p.misfit(source, hub)
 	if p.Former != nil && p.Former[source] != group.None {
 		price += p.Price.Estranged
@@ -130,9 +127,33 @@ func (p *Problem) hubPrice(source, hub int32) int64 {
 	return price
 }
 
-// returnPrice is paid to give a partition of source back to its former owner.
-func (p *Problem) returnPrice(source int32) int64 {
+// ReturnPrice is paid to give a partition of source back to its former owner.
+func (p *Problem) ReturnPrice(source int32) int64 {
 	return p.Price.Move + p.misfit(source, p.Hub[p.Former[source]])
+}
+
+// Heavier returns by how much a member's load may grow, and at what price a
+// piece. With slack the price is convex: on the way to the box something is
+// won, inside nothing is paid.
+func (p *Problem) Heavier(m, load int32) (room int32, price int64) {
+	switch {
+	case load < p.Low[m]:
+		return p.Low[m] - load, -p.Price.Uneven
+	case load < p.High[m]:
+		return p.High[m] - load, 0
+	}
+	return p.High[m] + p.Slack - load, p.Price.Uneven
+}
+
+// Lighter is the reverse.
+func (p *Problem) Lighter(m, load int32) (room int32, price int64) {
+	switch {
+	case load > p.High[m]:
+		return load - p.High[m], -p.Price.Uneven
+	case load > p.Low[m]:
+		return load - p.Low[m], 0
+	}
+	return load - max(p.Low[m]-p.Slack, 0), p.Price.Uneven
 }
 
 // begin keeps everything that is kept for nothing, brings each member's load
@@ -146,7 +167,7 @@ func (f *flow) begin() (busy bool) {
 	for s := range f.members {
 		kept := int32(0)
 		for a := p.Owners.Start[s]; a < p.Owners.Start[s+1]; a++ {
-			if m := p.Owners.Items[a]; p.keepPrice(s, m) == 0 {
+			if m := p.Owners.Items[a]; p.KeepPrice(s, m) == 0 {
 				f.out.Kept[a] = p.Owned[a]
 				f.load[m] += p.Owned[a]
 				kept += p.Owned[a]

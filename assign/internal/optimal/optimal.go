@@ -1,14 +1,17 @@
 // Package optimal is the core of the sticky assignors: fairest loads first, then
 // fewest moves, then what else is asked for, each goal exactly and none at the
 // cost of one before it. It puts together level (which loads), moves (how many
-// partitions go where) and deal (which ones).
+// partitions go where), deal (which ones) and spread (evenly over topics).
 package optimal
 
 import (
+	"slices"
+
 	"github.com/skeinstream/skein/assign/internal/deal"
 	"github.com/skeinstream/skein/assign/internal/group"
 	"github.com/skeinstream/skein/assign/internal/level"
 	"github.com/skeinstream/skein/assign/internal/moves"
+	"github.com/skeinstream/skein/assign/internal/spread"
 )
 
 // Problem is a group and who has what.
@@ -57,7 +60,14 @@ func Solve(p *Problem) (Solution, error) {
 	s.countOwned()
 	s.levels = level.Find(s.levelProblem())
 	m := s.movesProblem(price)
+	var before []int32
+	if spread.Fits(s.sources, m) {
+		before = slices.Clone(p.Owner)
+	}
 	deal.Out(&deal.Problem{Group: p.Group, Sources: s.sources, Problem: m, Flow: moves.Fewest(m), Owned: s.owned, Owner: p.Owner})
+	if before != nil {
+		spread.Even(&spread.Problem{Group: p.Group, Sources: s.sources, Problem: m, Before: before, Owner: p.Owner})
+	}
 	return Solution{Levels: s.levels}, nil
 }
 

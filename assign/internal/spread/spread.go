@@ -1,0 +1,66 @@
+// Package spread evens out each topic over its members, as far as that costs
+// nothing of the goals before it. Package deal does this well by rule of
+// thumb; here it is made exact, by exchanges: as long as there is a round of
+// members, each passing a partition on to the next, that leaves all prices as
+// they are and makes the sum of the squared counts smaller, it is carried out.
+// When there is none, the sum is least: it is a convex cost of a flow.
+//
+// Looking for rounds takes time for every pair of a topic and a subscriber, more
+// than planning does. It is therefore done for groups with few pairs only,
+// where a topic in the wrong hands is a large part of a member's work.
+package spread
+
+import (
+	"github.com/skeinstream/skein/assign/internal/group"
+	"github.com/skeinstream/skein/assign/internal/moves"
+)
+
+// MostPairs is how many pairs of topics and subscribers are looked at.
+const MostPairs = 4096
+
+// Problem is a plan and what it was made from.
+type Problem struct {
+	*group.Group
+	Sources *group.Sources
+	*moves.Problem
+	// Before and Owner are the owner of every partition before and after; Even
+	// changes Owner.
+	Before, Owner []int32
+}
+
+// Fits reports whether a group has few enough pairs.
+func Fits(sources *group.Sources, p *moves.Problem) bool {
+	pairs := int32(0)
+	for s := range int32(len(sources.Class)) {
+		members := int32(0)
+		for _, h := range p.Hubs.Of(s) {
+			members += p.Members.Size(h)
+		}
+		topic := group.None
+		for _, r := range sources.Of(s) {
+			if r.Topic != topic {
+				topic = r.Topic
+				pairs += members
+			}
+		}
+		if pairs > MostPairs {
+			return false
+		}
+	}
+	return true
+}
+
+// Even evens out the topics of p.
+func Even(p *Problem) {
+	b := newBoard(p)
+	if b.isEven() {
+		return
+	}
+	f := newFinder(b)
+	for f.round() {
+		b.turned = true
+	}
+	if b.turned {
+		b.realise()
+	}
+}
