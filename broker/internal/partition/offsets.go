@@ -81,7 +81,7 @@ func (p *Partition) DeleteRecords(before int64) (start int64, code int16) {
 	if code := p.Refusal(); code != 0 {
 		return -1, code
 	}
-	if !p.topic.Settings().Delete {
+	if s := p.topic.Settings(); s.Compact && !s.Delete {
 		return -1, kerr.PolicyViolation.Code
 	}
 	highWatermark := p.HighWatermark()
