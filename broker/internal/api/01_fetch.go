@@ -42,7 +42,6 @@ const readCommitted = 1
 type fetch struct {
 	handler *Handler
 	request *server.Request
-	ctx     context.Context //nolint:containedctx // the request's: who waits must hear when the connection ends
 	fetchRequest
 	head     fetchsession.Head
 	session  *fetchsession.Session
@@ -87,15 +86,15 @@ func (p *fetchPool) put(f *fetch) {
 	clear(f.hits)
 	clear(f.waiting)
 	f.hits, f.waiting = f.hits[:0], f.waiting[:0]
-	f.handler, f.request, f.ctx, f.session, f.stopCtx = nil, nil, nil, nil, nil
+	f.handler, f.request, f.session, f.stopCtx = nil, nil, nil, nil
 	f.over.Store(false)
 	f.deadline = time.Time{}
 	p.pool.Put(f)
 }
 
-func (h *Handler) fetch(ctx context.Context, r *server.Request) {
+func (h *Handler) fetch(_ context.Context, r *server.Request) {
 	f := h.data.fetches.get()
-	f.handler, f.request, f.ctx = h, r, ctx
+	f.handler, f.request = h, r
 	if err := f.decode(r.Body, r.Version); err != nil {
 		r.Fail(malformed("Fetch", r.Version, err))
 		h.data.fetches.put(f)

@@ -65,7 +65,7 @@ func (f *fetch) arm() {
 	} else {
 		f.timer.Reset(left)
 	}
-	f.stopCtx = context.AfterFunc(f.ctx, f.onHangUp)
+	f.stopCtx = context.AfterFunc(f.request.Conn.Context(), f.onHangUp)
 }
 
 // withdraw takes the fetch back from everyone who could call. A call that is under way cannot be taken back; it does no
