@@ -90,7 +90,7 @@ func wanted() []allowance {
 			kafka: `UNKNOWN_SERVER_ERROR`, target: `INVALID_RECORD`, reason: "Compressed records that cannot be inflated: INVALID_RECORD"},
 		{request: "Produce", step: `codec [567]`, path: produced + `\.ErrorCode`, kafka: `UNKNOWN_SERVER_ERROR`,
 			target: `UNSUPPORTED_COMPRESSION_TYPE`, reason: "Codec numbers 5 to 7"},
-		{request: "Produce", step: `WRONG record offsets`, path: produced + `\.ErrorCode`, kafka: `none|UNKNOWN_SERVER_ERROR`,
+		{request: "Produce", step: `WRONG record offsets`, path: produced + `\.ErrorCode`,
 			target: `INVALID_RECORD`, element: true, diverges: true, reason: "Offset deltas that are not 0, 1, 2"},
 		{request: "Produce", step: `codec [1234].* WRONG (record length|header count|inner garbage)`, path: produced + `\.ErrorCode`,
 			kafka: `none`, target: `INVALID_RECORD`, element: true, diverges: true,

@@ -29,7 +29,7 @@ func (w *world) metadata() step {
 		}
 	}
 	operations := w.chance(3)
-	byName := how == "names" || how == "new name"
+	byName := how == "names" || how == "new name" || how == "none" && version == 0
 	return step{
 		text: say("Metadata", version, "%s %q auto=%v operations=%v", how, names, auto, operations),
 		request: func(s *side) kmsg.Request {

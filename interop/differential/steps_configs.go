@@ -89,6 +89,9 @@ func (w *world) someAlterations() []alteration {
 			a.name, a.value = "cleanup.policy", pick(w, []string{"compact", "delete"})
 		}
 		a.null = w.chance(12)
+		if a.op == 4 {
+			return []alteration{a} // alone, for it hides other faults
+		}
 		all = append(all, a)
 	}
 	return all

@@ -38,6 +38,18 @@ func (w *world) produce() step {
 	if w.chance(60) {
 		transactional = "no-such-transaction"
 	}
+	if acks == 0 {
+		// Refused alike or not, there is no answer to tell: only what both refuse.
+		for i := range batches {
+			if batches[i].wrong != "crc" {
+				batches[i].wrong = ""
+			}
+			batches[i].codec %= 5
+			if version < 7 && batches[i].codec == 4 {
+				batches[i].codec = 0
+			}
+		}
+	}
 	return step{
 		text:   say("Produce", version, "acks %d %s%s", acks, transactional, produceText(places, batches)),
 		silent: acks == 0,
