@@ -46,6 +46,7 @@ func TestSmallComparison(t *testing.T) {
 		idle:    time.Millisecond,
 		latency: 200 * time.Millisecond,
 		warm:    100,
+		noisy:   true,
 		records: map[int]int{100: 2000, 1024: 1000},
 	}
 	var out, progress bytes.Buffer
@@ -101,7 +102,7 @@ func TestInterruptedComparisonIsAnErrorAndLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.plan = plan{idle: time.Hour}
+	o.plan = plan{idle: time.Hour, noisy: true}
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	var out, progress bytes.Buffer

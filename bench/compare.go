@@ -30,8 +30,9 @@ type comparison struct {
 	progress io.Writer
 	began    time.Time
 
-	table    result.Table
-	failures []error // phases that failed; the others go on
+	table     result.Table
+	failures  []error // phases that failed; the others go on
+	disturbed int     // phases that others disturbed, to the last try
 }
 
 // compare runs the comparison and writes the table to out.
@@ -157,6 +158,7 @@ func (c *comparison) write(out io.Writer, description string) error {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(out, "%s. Medians of %d.\n\n%s", description, c.options.rounds, c.table.Markdown())
+	_, err = fmt.Fprintf(out, "%s. Medians of %d; others disturbed %d phases.\n\n%s",
+		description, c.options.rounds, c.disturbed, c.table.Markdown())
 	return err
 }

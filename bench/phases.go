@@ -165,7 +165,8 @@ func librdkafka(size int) func(context.Context, *visit) error {
 	}
 }
 
-// topic makes a topic for one phase.
+// topic makes a topic for one try of a phase.
 func (v *visit) topic(ctx context.Context, name string) (string, error) {
+	name = fmt.Sprintf("%s.%d", name, v.try)
 	return name, load.CreateTopic(ctx, v.broker.Addr, name)
 }

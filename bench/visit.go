@@ -22,8 +22,16 @@ const (
 // visit is one broker in one round, from its start to its end.
 type visit struct {
 	*comparison
-	peer   result.Peer
-	broker *peers.Broker
+	peer    result.Peer
+	broker  *peers.Broker
+	try     int      // of the phase that runs, from 1
+	samples []sample // of that try
+}
+
+// sample is one number of a row.
+type sample struct {
+	row   string
+	value float64
 }
 
 // visit starts a peer on fresh data, drives it through the phases and ends it.
@@ -33,6 +41,7 @@ func (c *comparison) visit(ctx context.Context, p result.Peer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
+	c.awaitQuiet(ctx, 0)
 	machine.Settle()
 	broker, err := c.launcher.Launch(ctx, p, dir)
 	if err != nil {
@@ -43,6 +52,7 @@ func (c *comparison) visit(ctx context.Context, p result.Peer) (err error) {
 	if err := v.start(ctx); err != nil {
 		return fmt.Errorf("%w; it said:\n%s", err, broker.Said())
 	}
+	v.keep()
 	return v.phases(ctx)
 }
 
@@ -64,25 +74,40 @@ func (v *visit) phases(ctx context.Context) error {
 		if !p.always && !v.options.only.MatchString(p.name) {
 			continue
 		}
-		machine.Settle()
-		v.say("  %s: %s", v.peer, p.name)
-		within, cancel := context.WithTimeout(ctx, phasePatience)
-		err := p.run(within, v)
-		cancel()
+		err := v.undisturbed(ctx, v.broker.Process, func(try int) error { return v.attempt(ctx, p, try) })
 		if ctx.Err() != nil {
 			return nil
 		}
 		if err != nil {
 			v.fail(fmt.Errorf("%s: %s: %w", v.peer, p.name, err))
 		}
+		v.keep()
 	}
 	return nil
 }
 
-// add records one sample and shows it.
+// attempt runs a phase once; what an earlier try has found is forgotten.
+func (v *visit) attempt(ctx context.Context, p phase, try int) error {
+	v.try, v.samples = try, nil
+	machine.Settle()
+	v.say("  %s: %s", v.peer, p.name)
+	ctx, cancel := context.WithTimeout(ctx, phasePatience)
+	defer cancel()
+	return p.run(ctx, v)
+}
+
+// add notes one sample and shows it.
 func (v *visit) add(row string, value float64) {
-	v.table.Add(v.peer, row, value)
+	v.samples = append(v.samples, sample{row, value})
 	v.say("    %s %s", row, result.Number(value))
+}
+
+// keep enters the samples into the table.
+func (v *visit) keep() {
+	for _, s := range v.samples {
+		v.table.Add(v.peer, s.row, s.value)
+	}
+	v.samples = nil
 }
 
 // throughput runs drive, which moves count records, and records the rate that

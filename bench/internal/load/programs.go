@@ -37,7 +37,7 @@ func parseJava(out string, count int) (float64, error) {
 		return 0, fmt.Errorf("reading what ProducerPerformance says: no steady state in %q", out)
 	}
 	if found[1] != strconv.Itoa(count) {
-		return 0, fmt.Errorf("ProducerPerformance counted %s records, not %d", found[1], count)
+		return 0, fmt.Errorf("of %d records of ProducerPerformance %s were acknowledged", count, found[1])
 	}
 	rate, err := strconv.ParseFloat(found[2], 64)
 	if err != nil || rate <= 0 {

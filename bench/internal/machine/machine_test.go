@@ -41,6 +41,30 @@ func TestOwnProcessIsMeasured(t *testing.T) {
 	}
 }
 
+func TestParseMachineTime(t *testing.T) {
+	stat := "cpu  100 10 90 700 50 5 45 0 7 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n"
+	busy, total, err := parseMachineTime(stat)
+	if err != nil || busy != 2500*time.Millisecond || total != 10*time.Second {
+		t.Errorf("parseMachineTime = %v of %v, %v; want 2.5s of 10s", busy, total, err)
+	}
+	if _, _, err := parseMachineTime("intr 1 2 3"); err == nil {
+		t.Error("a file without the line is taken")
+	}
+}
+
+func TestOwnWorkIsNotOthers(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc")
+	}
+	w, err := NewWatch(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if share, err := w.Others(); err != nil || share < 0 || share > 1 {
+		t.Errorf("Others = %v, %v", share, err)
+	}
+}
+
 func TestDescribeMeasuresTheDisk(t *testing.T) {
 	text, err := Describe(t.TempDir())
 	if err != nil || text == "" {
