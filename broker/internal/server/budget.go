@@ -17,6 +17,9 @@ import (
 //
 // A peer may still send a part of a frame and then nothing. That costs nobody anything while there is memory. Once a reader
 // has waited for longer than patience, owners of frames that did not grow for that long lose their connections.
+//
+// All this may take long when many peers send slowly on purpose. Small requests that are here do not wait for them: they
+// are forced in. And who holds memory and waits for more goes before who holds none, since only the first can give any back.
 type budget struct {
 	limit    int64
 	patience time.Duration
@@ -24,7 +27,7 @@ type budget struct {
 	mu      sync.Mutex
 	used    int64
 	exempt  *lease
-	waiting []*waiter // first come, first served
+	waiting []*waiter // first come, first served, those that hold something before those that hold nothing
 	// filling holds the leases of frames that are being received, the longest without progress first.
 	filling leaseList
 }
@@ -86,9 +89,24 @@ func (b *budget) enqueue(l *lease, size int64) *waiter {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.filling.remove(l) // it waits for us, not for its peer
-	b.waiting = append(b.waiting, w)
+	at := len(b.waiting)
+	if l.held > 0 {
+		at = 0
+		for at < len(b.waiting) && b.waiting[at].lease.held > 0 {
+			at++
+		}
+	}
+	b.waiting = slices.Insert(b.waiting, at, w)
 	b.grant()
 	return w
+}
+
+// force adds size bytes to l whether there is room or not. The caller sees to it that this stays little.
+func (b *budget) force(l *lease, size int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.used += size
+	l.held += size
 }
 
 func (b *budget) dequeue(w *waiter) {

@@ -93,6 +93,43 @@ func TestBudgetLetsOneLargeRequestThrough(t *testing.T) {
 	})
 }
 
+// Only those can give memory back.
+func TestBudgetServesFirstWhoHoldsSome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBudget(100, time.Second)
+		exempt, _ := newLease()
+		half, _ := newLease()
+		b.tryTake(half, 50)
+		b.tryTake(exempt, 60)
+		newcomers := make([]*lease, 3)
+		granted := make([]func() bool, len(newcomers))
+		for i := range newcomers {
+			newcomers[i], _ = newLease()
+			granted[i] = takeLater(t.Context(), b, newcomers[i], 60)
+			granted[i]() // waits until it is in the queue
+		}
+		gotRest := takeLater(t.Context(), b, half, 50)
+		if gotRest() || granted[0]() {
+			t.Fatal("over the limit beside the exempt one")
+		}
+		b.release(exempt)
+		if !gotRest() || !granted[0]() || granted[1]() {
+			t.Fatal("want the one who holds memory to go first, and one newcomer over the limit")
+		}
+		b.release(half)
+		if !granted[1]() || granted[2]() {
+			t.Fatal("want the newcomers in their order")
+		}
+		for _, l := range newcomers {
+			b.release(l)
+		}
+		if !granted[2]() {
+			t.Fatal("the last is stuck")
+		}
+		b.release(newcomers[2])
+	})
+}
+
 // Frames that hold parts of the memory and wait for the rest of it would wait for each other for ever.
 func TestBudgetBreaksTheCircleOfPartialFrames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -273,7 +310,7 @@ func TestReleaseBodyMakesRoom(t *testing.T) {
 			waiting <- r
 		}).start(t, Config{RequestMemory: 1 << 10})
 		for range 20 {
-			ts.dial().ask(frame(keyFetch, 0, 1, strings.Repeat("x", 900)))
+			ts.dial().ask(frame(keyFetch, 0, 1, strings.Repeat("x", 9000)))
 		}
 		for range 20 {
 			(<-waiting).NoReply()
@@ -308,6 +345,33 @@ func TestAnnouncedFramesDoNotPinMemory(t *testing.T) {
 			t.Errorf("an honest request waited %v", d)
 		}
 		ts.wantReason(ClosedSlow)
+	})
+}
+
+// Others may use up the memory, and send on for hours: who asks little is answered, once for each connection.
+func TestSmallRequestsDoNotWaitForMemory(t *testing.T) {
+	eachTransport(t, func(t *testing.T, dial func(*testServer) *client) {
+		requests := make(chan *Request, 10)
+		ts := handle(parked(requests)).start(t, Config{RequestMemory: 64 << 10})
+		hog := dial(ts)
+		hog.ask(frame(keyProduce, 0, 1, strings.Repeat("x", 80<<10)))
+		hogs := <-requests
+		small := dial(ts)
+		small.ask(frame(keyProduce, 0, 1, "a"), frame(keyProduce, 0, 2, "b"))
+		first := <-requests
+		if used := ts.Stats().RequestMemory; used != 80<<10+16<<10+1<<minBlockBits {
+			t.Errorf("%d bytes of request memory", used)
+		}
+		first.Reply(Response{Body: []byte("a")})
+		small.wantAnswer(1, "a") // the second waits, or is forced in after this
+		hogs.Reply(Response{})
+		hog.wantAnswer(1, "")
+		second := <-requests
+		second.Reply(Response{Body: []byte("b")})
+		small.wantAnswer(2, "b")
+		if used := ts.Stats().RequestMemory; used != 0 {
+			t.Errorf("%d bytes of request memory at the end", used)
+		}
 	})
 }
 

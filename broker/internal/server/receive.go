@@ -11,6 +11,9 @@ import (
 const (
 	stepFirst  = 64 << 10
 	stepFactor = 16
+	// smallFrame is the largest frame that does not wait for memory, once it is here and if its connection has nothing
+	// else in flight. This goes over the bound by as much for each connection.
+	smallFrame = 8 << 10
 	// stepProgress is how much of a frame must come for its sender not to count as stalled.
 	stepProgress = 64 << 10
 )
@@ -119,6 +122,7 @@ func (c *Conn) receiveFrame(r *Request, size int) ([]byte, error) {
 	var sizeBytes [sizeField]byte
 	c.in.take(sizeBytes[:])
 	here := len(c.in.buffered())
+	r.forced = size <= smallFrame && size <= here && c.nothingInFlight()
 	if err := c.grow(r, min(size, max(here, stepFirst))); err != nil {
 		return nil, err
 	}
@@ -167,12 +171,8 @@ func (c *Conn) grow(r *Request, size int) error {
 	if old != nil {
 		more -= int64(len(old.b))
 	}
-	more *= r.spread
-	if !c.server.budget.tryTake(&r.lease, more) {
-		c.flush()
-		if err := c.server.budget.take(c.ctx, &r.lease, more); err != nil {
-			return err
-		}
+	if err := c.takeMemory(r, more*r.spread); err != nil {
+		return err
 	}
 	grown := c.server.pools.get(size)
 	if old != nil {
@@ -182,6 +182,26 @@ func (c *Conn) grow(r *Request, size int) error {
 	r.frame.Store(grown)
 	c.server.pools.put(old)
 	return nil
+}
+
+// takeMemory adds size bytes to what r holds of the budget, and waits for them if it must.
+func (c *Conn) takeMemory(r *Request, size int64) error {
+	budget := c.server.budget
+	if budget.tryTake(&r.lease, size) {
+		return nil
+	}
+	if r.forced {
+		budget.force(&r.lease, size)
+		return nil
+	}
+	c.flush()
+	return budget.take(c.ctx, &r.lease, size)
+}
+
+func (c *Conn) nothingInFlight() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.queue.length == 0
 }
 
 // parse reads the request header. Of an ApiVersions version from the future only what is needed for an answer is

@@ -100,13 +100,13 @@ func TestShutdownInterruptsWaits(t *testing.T) {
 				return
 			}
 			r.Reply(Response{ThrottleMs: 1000000})
-		}).start(t, Config{Connections: ConnectionLimits{Max: 4}, RequestMemory: 1500})
+		}).start(t, Config{Connections: ConnectionLimits{Max: 4}, RequestMemory: 15000})
 		muted := ts.dial()
 		muted.ask(frame(keyMetadata, 0, 1, ""), frame(keyMetadata, 0, 2, ""))
 		muted.receive()
 		holder, over, starved := ts.dial(), ts.dial(), ts.dial()
 		for _, c := range []*client{holder, over, starved} {
-			c.ask(frame(keyProduce, 0, 1, strings.Repeat("x", 900)))
+			c.ask(frame(keyProduce, 0, 1, strings.Repeat("x", 9000)))
 			synctest.Wait()
 		}
 		atGate := ts.dial()
