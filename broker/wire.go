@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/skeinstream/skein/broker/internal/api"
-	"github.com/skeinstream/skein/broker/internal/catalog"
 	"github.com/skeinstream/skein/broker/internal/commit"
 	"github.com/skeinstream/skein/broker/internal/monitor"
 	"github.com/skeinstream/skein/broker/internal/partition"
@@ -54,25 +53,15 @@ func (b *Broker) wire() {
 	})
 	b.pages = monitor.NewServer(b.monitor)
 	b.handler = api.New(api.Deps{
-		Catalog:  b.catalog,
-		NodeID:   b.node,
-		Static:   b.config.static,
-		Broker:   b.settings,
-		Offline:  b.offline,
-		Now:      b.cfg.now,
-		Logger:   b.cfg.Logger,
-		DataDeps: api.DataDeps{Table: b.table},
+		Catalog: b.catalog,
+		NodeID:  b.node,
+		Static:  b.config.static,
+		Broker:  b.settings,
+		Now:     b.cfg.now,
+		Logger:  b.cfg.Logger,
+		Table:   b.table,
 	})
 	b.server = server.New(b.serverConfig(), b.handler)
-}
-
-func (b *Broker) offline(topic catalog.ID, index int32) bool {
-	t := b.table.TopicByID(topic)
-	if t == nil {
-		return true
-	}
-	p := t.Partition(index)
-	return p == nil || p.Offline() != nil
 }
 
 func (b *Broker) space() (total, free int64, err error) {

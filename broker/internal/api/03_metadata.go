@@ -199,9 +199,9 @@ func (h *Handler) metadataTopic(t *catalog.Topic) kmsg.MetadataResponseTopic {
 // no leader until the next.
 func (h *Handler) metadataPartition(t *catalog.Topic, i int32) kmsg.MetadataResponseTopicPartition {
 	p := kmsg.NewMetadataResponseTopicPartition()
-	p.Partition, p.LeaderEpoch = i, h.Catalog.StartCount()
+	p.Partition, p.LeaderEpoch = i, h.leaderEpoch()
 	p.Replicas = []int32{h.NodeID}
-	if h.Offline != nil && h.Offline(t.ID, i) {
+	if h.offline(t.ID, i) {
 		p.ErrorCode, p.Leader, p.OfflineReplicas = kerr.LeaderNotAvailable.Code, -1, p.Replicas
 		return p
 	}

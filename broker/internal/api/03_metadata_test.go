@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/skeinstream/skein/broker/internal/catalog"
+	"github.com/skeinstream/skein/internal/vfs"
 )
 
 func metadataOf(names ...string) *kmsg.MetadataRequest {
@@ -214,16 +215,18 @@ func TestMetadataAnswersForATopicOnce(t *testing.T) {
 }
 
 func TestMetadataShowsAnOfflinePartitionWithoutLeader(t *testing.T) {
-	b := start(t, nil)
-	b.create(topic("a", 2, 1))
-	b.Offline = func(_ catalog.ID, p int32) bool { return p == 1 }
-	parts := ask[*kmsg.MetadataResponse](b, 12, metadataOf("a")).Topics[0].Partitions
-	if p := parts[0]; p.ErrorCode != 0 || len(p.OfflineReplicas) != 0 {
-		t.Errorf("%+v", p)
-	}
-	if p := parts[1]; p.ErrorCode != kerr.LeaderNotAvailable.Code || p.Leader != -1 || len(p.ISR) != 0 || !slices.Equal(p.OfflineReplicas, []int32{1}) {
-		t.Errorf("%+v", p)
-	}
+	faults := vfs.NewFaults(vfs.NewMemory())
+	inBrokerOver(t, faults, func(b *testBroker) {
+		faults.Fail(vfs.Rule{Op: vfs.OpCreate, Name: "data/a-1/*", Err: vfs.ErrLocked})
+		b.create(topic("a", 2, 1))
+		parts := ask[*kmsg.MetadataResponse](b, 12, metadataOf("a")).Topics[0].Partitions
+		if p := parts[0]; p.ErrorCode != 0 || len(p.OfflineReplicas) != 0 {
+			t.Errorf("%+v", p)
+		}
+		if p := parts[1]; p.ErrorCode != kerr.LeaderNotAvailable.Code || p.Leader != -1 || len(p.ISR) != 0 || !slices.Equal(p.OfflineReplicas, []int32{1}) {
+			t.Errorf("%+v", p)
+		}
+	})
 }
 
 // Golden bytes of an answer without topics, classic and flexible.

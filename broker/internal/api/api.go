@@ -20,6 +20,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/skeinstream/skein/broker/internal/catalog"
+	"github.com/skeinstream/skein/broker/internal/partition"
 	"github.com/skeinstream/skein/broker/internal/server"
 	"github.com/skeinstream/skein/internal/settings"
 )
@@ -29,20 +30,18 @@ import (
 // done before the request that caused the change is answered.
 type Deps struct {
 	Catalog *catalog.Catalog
-	NodeID  int32
+	// Table has the partitions. Without one nothing about records can be asked, and all partitions pass for online.
+	Table  *partition.Table
+	NodeID int32
 
 	// Static holds the broker settings as the operator gave them: file, environment, flags.
 	Static map[string]string
 	// Broker returns the broker settings in force now: the static ones with the catalog's dynamic ones over them.
 	Broker func() *settings.Broker
-	// Offline tells whether a partition cannot be served for now; nil: all can.
-	Offline func(topic catalog.ID, partition int32) bool
 
 	// Now is the wall clock.
 	Now    func() time.Time
 	Logger *slog.Logger
-
-	DataDeps
 }
 
 // Handler serves every request that this broker knows. It implements server.Handler. Make one with New.

@@ -52,7 +52,7 @@ func startBenchOf(b *testing.B, partitions int32, configs map[string]string) *be
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- table.Run(context.Background()) }()
-	t := &testBroker{Handler: New(Deps{Catalog: c, NodeID: 1, Broker: broker, Now: time.Now, DataDeps: DataDeps{Table: table}}), t: b}
+	t := &testBroker{Handler: New(Deps{Catalog: c, NodeID: 1, Broker: broker, Now: time.Now, Table: table}), t: b}
 	s := server.New(server.Config{}, t.Handler)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

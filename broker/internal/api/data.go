@@ -7,15 +7,9 @@ import (
 	"errors"
 
 	"github.com/skeinstream/skein/broker/internal/fetchsession"
-	"github.com/skeinstream/skein/broker/internal/partition"
 )
 
-// DataDeps is what the requests about records stand on: produce, fetch and their kin.
-type DataDeps struct {
-	Table *partition.Table
-}
-
-// dataState is what those requests keep between calls.
+// dataState is what the requests about records keep between calls: produce, fetch and their kin.
 type dataState struct {
 	produces producePool
 	fetches  fetchPool

@@ -65,7 +65,7 @@ func startData(t testing.TB, fs vfs.FS, static map[string]string) *testBroker {
 			t.Error(err)
 		}
 	})
-	h := New(Deps{Catalog: c, NodeID: 1, Static: static, Broker: broker, Now: time.Now, DataDeps: DataDeps{Table: table}})
+	h := New(Deps{Catalog: c, NodeID: 1, Static: static, Broker: broker, Now: time.Now, Table: table})
 	b := &testBroker{Handler: h, t: t}
 	b.serve()
 	return b

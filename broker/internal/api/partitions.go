@@ -3,6 +3,7 @@ package api
 import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
+	"github.com/skeinstream/skein/broker/internal/catalog"
 	"github.com/skeinstream/skein/broker/internal/partition"
 )
 
@@ -27,3 +28,16 @@ func (h *Handler) partition(topic string, index int32) (*partition.Partition, in
 
 // leaderEpoch is the epoch of every partition's leader, which is this broker.
 func (h *Handler) leaderEpoch() int32 { return h.Catalog.StartCount() }
+
+// offline reports whether a partition that the catalog knows cannot be served for now.
+func (h *Handler) offline(topic catalog.ID, index int32) bool {
+	if h.Table == nil {
+		return false
+	}
+	t := h.Table.TopicByID(topic)
+	if t == nil {
+		return true
+	}
+	p := t.Partition(index)
+	return p == nil || p.Offline() != nil
+}
