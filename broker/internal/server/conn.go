@@ -37,6 +37,7 @@ type Conn struct {
 	lastWrite   time.Time
 	mutedUntil  time.Time
 	stopped     bool // Shutdown has set the read deadline for good
+	failed      bool // a request has failed: nothing after it is started
 	ended       bool
 	ending      ending
 }
@@ -56,6 +57,7 @@ var errIdle = errors.New("nothing was asked for too long")
 func newConn(s *Server, id uint64, n net.Conn, info ListenerInfo) *Conn {
 	c := &Conn{id: id, info: info, server: s, net: n, in: newInput(n, &s.pools), lastRead: time.Now()}
 	c.changed.L = &c.mu
+	tuneLoopback(n)
 	c.ctx, c.cancel = context.WithCancelCause(s.ctx)
 	return c
 }
@@ -143,10 +145,16 @@ func (c *Conn) awaitTurn(key int16) error {
 	if err := c.awaitUnmuted(); err != nil {
 		return err
 	}
-	if !c.await(func() bool { return c.ended || c.queue.mayStart(key) }) {
+	if !c.await(func() bool { return c.ended || c.failed || c.queue.mayStart(key) }) || c.hasFailed() {
 		return ErrConnection
 	}
 	return nil
+}
+
+func (c *Conn) hasFailed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failed
 }
 
 // await waits until ok, which is asked with mu held, and writes meanwhile what is ready. It returns whether the
@@ -200,6 +208,7 @@ func (c *Conn) finish(r *Request, res result) bool {
 		return false
 	}
 	r.result = res
+	c.failed = c.failed || res.outcome == failed
 	c.queue.finished(r)
 	if ms := res.response.ThrottleMs; ms > 0 {
 		c.mutedUntil = res.at.Add(time.Duration(ms) * time.Millisecond)

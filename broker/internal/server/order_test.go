@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -112,6 +113,32 @@ func TestFailClosesAfterEarlierAnswers(t *testing.T) {
 }
 
 // A client that has closed its sending side still gets its answers.
+// What a client has sent behind a request that ends its connection, it will send again: it must not happen as well.
+func TestNothingIsStartedAfterFail(t *testing.T) {
+	for _, key := range []int16{keyProduce, keyMetadata} {
+		eachTransport(t, func(t *testing.T, dial func(*testServer) *client) {
+			requests := make(chan *Request, 10)
+			ts := handle(func(_ context.Context, r *Request) {
+				requests <- r
+				if r.CorrelationID == 2 {
+					r.Fail(errors.New("refused"))
+				}
+			}).start(t, Config{})
+			c := dial(ts)
+			c.ask(frame(keyProduce, 0, 1, ""), frame(keyProduce, 0, 2, ""), frame(key, 0, 3, ""), frame(key, 0, 4, ""))
+			first := <-requests
+			<-requests
+			first.Reply(Response{})
+			c.wantAnswer(1, "")
+			c.wantClosed()
+			ts.wantReason(ClosedFailed)
+			if len(requests) > 0 {
+				t.Errorf("request %d was started", (<-requests).CorrelationID)
+			}
+		})
+	}
+}
+
 func TestHalfClosedConnectionIsAnswered(t *testing.T) {
 	waiting := make(chan *Request, 1)
 	ts := handle(parked(waiting)).start(t, Config{})
