@@ -99,7 +99,7 @@ func (r *opening) countCut(s *segment, pos int64) {
 			if err != nil {
 				return err
 			}
-			b, err := r.batch(scan, h, pos)
+			b, err := scan.batch(h, pos, &r.buf)
 			if err != nil {
 				return err
 			}

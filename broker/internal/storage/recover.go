@@ -104,23 +104,12 @@ func (r *opening) check(s *segment, scan *scanner, h record.Header, pos int64) e
 	if h.LastOffset() < r.trusted() {
 		return nil
 	}
-	b, err := r.batch(scan, h, pos)
+	b, err := scan.batch(h, pos, &r.buf)
 	if err != nil {
 		return err
 	}
 	r.report.Scanned += int64(len(b))
 	return b.Verify()
-}
-
-func (r *opening) batch(scan *scanner, h record.Header, pos int64) (record.Batch, error) {
-	if h.Size() > cap(r.buf) {
-		r.buf = make([]byte, h.Size())
-	}
-	b := r.buf[:h.Size()]
-	if n, err := scan.file.ReadAt(b, pos); n < len(b) {
-		return nil, fmt.Errorf("reading batch at byte %d: %w", pos, err)
-	}
-	return b, nil
 }
 
 // keep takes a segment that has been scanned into the log: what may not be durable

@@ -180,7 +180,7 @@ func (r *opening) apply(s *segment, scan *scanner, h record.Header, pos int64, i
 		l.producers.Apply(h)
 		return nil
 	}
-	b, err := r.batch(scan, h, pos)
+	b, err := scan.batch(h, pos, &r.buf)
 	if err != nil {
 		return err
 	}

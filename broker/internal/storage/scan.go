@@ -74,3 +74,16 @@ func (s *scanner) bytes(pos int64, n int) ([]byte, error) {
 	from := int(pos - s.at)
 	return s.buf[from:min(from+n, s.held)], nil
 }
+
+// batch reads the whole batch h at pos into buf, which grows as needed. It is
+// valid until buf is used again.
+func (s *scanner) batch(h record.Header, pos int64, buf *[]byte) (record.Batch, error) {
+	if h.Size() > cap(*buf) {
+		*buf = make([]byte, h.Size())
+	}
+	b := (*buf)[:h.Size()]
+	if n, err := s.file.ReadAt(b, pos); n < len(b) {
+		return nil, fmt.Errorf("reading batch at byte %d: %w", pos, err)
+	}
+	return b, nil
+}

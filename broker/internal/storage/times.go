@@ -134,7 +134,7 @@ func (s *scanner) newestSince(h record.Header, pos, start int64) (int64, error) 
 	if h.BaseOffset >= start {
 		return h.MaxTimestamp, nil
 	}
-	b, err := s.batch(h, pos)
+	b, err := s.batch(h, pos, new([]byte))
 	if err != nil {
 		return none, err
 	}
@@ -213,19 +213,10 @@ func (s *scanner) each(pos, start int64, fn func(h record.Header, pos int64) (bo
 	return nil
 }
 
-// batch reads the whole batch at pos.
-func (s *scanner) batch(h record.Header, pos int64) (record.Batch, error) {
-	b := make([]byte, h.Size())
-	if n, err := s.file.ReadAt(b, pos); n < len(b) {
-		return nil, fmt.Errorf("reading batch at byte %d: %w", pos, err)
-	}
-	return b, nil
-}
-
 // firstRecord finds the first record of the batch h at pos that is at start or
 // later and has a timestamp at or after time.
 func (s *scanner) firstRecord(h record.Header, pos, time, start int64) (at Place, found bool, err error) {
-	b, err := s.batch(h, pos)
+	b, err := s.batch(h, pos, new([]byte))
 	if err != nil {
 		return at, false, err
 	}

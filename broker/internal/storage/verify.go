@@ -151,12 +151,9 @@ func (v *verifier) batch(scan *scanner, pos, bound int64) (h record.Header, reas
 	if h.BaseOffset < v.next || h.LastOffsetDelta < 0 || h.LastOffset() >= bound {
 		return h, fmt.Sprintf("offsets %d to %d where %d is next", h.BaseOffset, h.LastOffset(), v.next), nil
 	}
-	if h.Size() > cap(v.buf) {
-		v.buf = make([]byte, h.Size())
-	}
-	b := record.Batch(v.buf[:h.Size()])
-	if n, err := scan.file.ReadAt(b, pos); n < len(b) {
-		return h, "", fmt.Errorf("reading batch at byte %d: %w", pos, err)
+	b, err := scan.batch(h, pos, &v.buf)
+	if err != nil {
+		return h, "", err
 	}
 	if err := b.Verify(); err != nil {
 		return h, err.Error(), nil
