@@ -9,16 +9,17 @@
 // one hub. Of a source's partitions that one member owns, as many can be kept as
 // the member gets of that source: a keep arc, free of charge and as wide as the
 // number owned. Everything else flows from source to hub, at the price of a
-// move, and from hub to member. The flow starts with everything kept, which is
-// optimal for the wrong loads; the shortest ways from members with too much to
-// members with too little mend the loads and keep it optimal (successive
-// shortest paths, a whole distance at a time).
+// move, and from hub to member. The flow starts with everything kept and what is
+// free spread by guess, which is optimal for the wrong loads; the shortest ways
+// from members with too much to members with too little mend the loads and keep
+// it optimal (successive shortest paths, a whole distance at a time).
 //
 // A settled group has no excess and costs nothing here.
 package moves
 
 import (
 	"math"
+	"slices"
 
 	"github.com/skeinstream/skein/assign/internal/group"
 )
@@ -70,6 +71,12 @@ type Flow struct {
 	Taken []int32
 	// Returned is nil, or counts, by source, what goes to its former owner.
 	Returned []int32
+}
+
+// Moves reports whether anything does not stay.
+func (f *Flow) Moves() bool {
+	moving := func(n int32) bool { return n > 0 }
+	return slices.ContainsFunc(f.Through, moving) || slices.ContainsFunc(f.Returned, moving)
 }
 
 // Fewest computes a cheapest flow. There always is one that fits: level's boxes
@@ -156,8 +163,9 @@ func (p *Problem) Lighter(m, load int32) (room int32, price int64) {
 	return load - max(p.Low[m]-p.Slack, 0), p.Price.Uneven
 }
 
-// begin keeps everything that is kept for nothing, brings each member's load
-// into its box on paper, and reports whether that leaves an excess anywhere.
+// begin keeps everything that is cheaper kept than moved, places what is free
+// by guess, brings each member's load into its box on paper, and reports
+// whether that leaves an excess anywhere.
 func (f *flow) begin() (busy bool) {
 	p := f.p
 	f.members = int32(len(p.Supply))
@@ -165,17 +173,10 @@ func (f *flow) begin() (busy bool) {
 	f.blocks = f.hubs + int32(p.Members.Len())
 	f.excess = make([]int32, int(f.blocks)+p.Blocks)
 	for s := range f.members {
-		kept := int32(0)
-		for a := p.Owners.Start[s]; a < p.Owners.Start[s+1]; a++ {
-			if m := p.Owners.Items[a]; p.KeepPrice(s, m) == 0 {
-				f.out.Kept[a] = p.Owned[a]
-				f.load[m] += p.Owned[a]
-				kept += p.Owned[a]
-			}
-		}
-		f.excess[s] = p.Supply[s] - kept
+		f.keep(s)
 		f.excess[f.blocks+p.SourceBlock[s]] -= p.Supply[s]
 	}
+	f.place()
 	for m := range f.load {
 		has := f.load[m]
 		f.load[m] = min(max(has, p.Low[m]), p.High[m])
@@ -188,6 +189,19 @@ func (f *flow) begin() (busy bool) {
 		}
 	}
 	return false
+}
+
+func (f *flow) keep(s int32) {
+	p := f.p
+	free := p.Supply[s]
+	for a := p.Owners.Start[s]; a < p.Owners.Start[s+1]; a++ {
+		if m := p.Owners.Items[a]; p.KeepPrice(s, m) <= p.Price.Move {
+			f.out.Kept[a] = p.Owned[a]
+			f.load[m] += p.Owned[a]
+			free -= p.Owned[a]
+		}
+	}
+	f.excess[s] = free
 }
 
 // reverse lists the arcs by the nodes they lead to, so that flow can be taken back.

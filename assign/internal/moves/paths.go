@@ -16,6 +16,9 @@ type paths struct {
 func (f *flow) solve() {
 	n := len(f.excess)
 	f.potential, f.distance = make([]int64, n), make([]int64, n)
+	for v := f.members; v < int32(n); v++ {
+		f.potential[v] = f.p.Price.Move // the flow starts with what is free on its way to the hubs
+	}
 	f.depth, f.next = make([]int32, n), make([]int32, n)
 	for {
 		for f.reach() {

@@ -60,11 +60,15 @@ func Solve(p *Problem) (Solution, error) {
 	s.countOwned()
 	s.levels = level.Find(s.levelProblem())
 	m := s.movesProblem(price)
+	flow := moves.Fewest(m)
+	if !flow.Moves() {
+		return Solution{Levels: s.levels}, nil
+	}
 	var before []int32
 	if spread.Fits(s.sources, m) {
 		before = slices.Clone(p.Owner)
 	}
-	deal.Out(&deal.Problem{Group: p.Group, Sources: s.sources, Problem: m, Flow: moves.Fewest(m), Owned: s.owned, Owner: p.Owner})
+	deal.Out(&deal.Problem{Group: p.Group, Sources: s.sources, Problem: m, Flow: flow, Owned: s.owned, Owner: p.Owner})
 	if before != nil {
 		spread.Even(&spread.Problem{Group: p.Group, Sources: s.sources, Problem: m, Before: before, Owner: p.Owner})
 	}

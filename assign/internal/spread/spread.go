@@ -16,7 +16,7 @@ import (
 )
 
 // MostPairs is how many pairs of topics and subscribers are looked at.
-const MostPairs = 4096
+const MostPairs = 256
 
 // Problem is a plan and what it was made from.
 type Problem struct {
