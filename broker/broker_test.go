@@ -31,7 +31,7 @@ func open(t *testing.T, cfg broker.Config) *broker.Broker {
 
 func shutdown(t *testing.T, b *broker.Broker) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := b.Shutdown(ctx); err != nil {
 		t.Errorf("shutting down: %v", err)
@@ -71,7 +71,7 @@ func produce(t *testing.T, c *kgo.Client, topic string, values ...string) {
 func consume(t *testing.T, b *broker.Broker, topic string, n int) []string {
 	t.Helper()
 	c := client(t, b, kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var values []string
 	for len(values) < n {

@@ -35,7 +35,7 @@ func startCluster(t *testing.T) cluster {
 	served := make(chan error)
 	go func() { served <- b.Serve(l) }()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := b.Shutdown(ctx); err != nil {
 			t.Errorf("shutting down: %v", err)

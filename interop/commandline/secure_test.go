@@ -49,7 +49,7 @@ func newShell(t *testing.T) shell {
 // run returns everything that was printed, and the exit code.
 func (sh shell) run(t *testing.T, stdin string, env []string, args ...string) (string, int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, sh.command, args...)
 	cmd.Dir, cmd.Env, cmd.Stdin = sh.dir, append(sh.env, env...), strings.NewReader(stdin)
@@ -83,7 +83,7 @@ func unsecuredToken(user string, now time.Time) string {
 func secureKafka(t *testing.T) *kafka.Broker {
 	t.Helper()
 	b := target.Kafka(t, kafka.Options{Secure: true})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	if err := b.AddScramUser(ctx); err != nil {
 		t.Fatal(err)

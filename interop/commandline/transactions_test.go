@@ -43,7 +43,7 @@ func TestConsumeStopsBehindTransactionMarkers(t *testing.T) {
 // transact writes one record a transaction, numbered, and commits or aborts it.
 func transact(t *testing.T, address, topic string, commits []bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	cl, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.TransactionalID(topic), kgo.DefaultProduceTopic(topic))
 	if err != nil {

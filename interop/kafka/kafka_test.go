@@ -24,7 +24,7 @@ func TestKafkaStartsAndItsToolsRun(t *testing.T) {
 	for _, version := range []string{V4, V3} {
 		t.Run(version, func(t *testing.T) {
 			b := start(t, Options{Version: version})
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
 			run(t, b, ctx, TopicCommand, "--bootstrap-server", b.Addr, "--create", "--topic", "seen", "--partitions", "3")
 			got := run(t, b, ctx, TopicCommand, "--bootstrap-server", b.Addr, "--describe", "--topic", "seen")
@@ -37,7 +37,7 @@ func TestKafkaStartsAndItsToolsRun(t *testing.T) {
 
 func TestKafkaSecureListenerTakesEachMechanism(t *testing.T) {
 	b := start(t, Options{Secure: true})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	if err := b.AddScramUser(ctx); err != nil {
 		t.Fatal(err)

@@ -88,7 +88,7 @@ func startServer(t *testing.T, cfg Config, h Handler) *testServer {
 	}
 	ts.Server = New(cfg, h)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := ts.Shutdown(ctx); err != nil {
 			t.Errorf("shutting down: %v", err)
