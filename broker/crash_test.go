@@ -27,9 +27,9 @@ const (
 	crashKinds  = 3  // a kill, a power cut, and one on a disk that writes 512 bytes at a time
 )
 
-// TestABrokerSurvivesACrashAtAnyChangeOfItsDisk: broker.md part 3, 4.5 and 4.9. Everything that was acknowledged is there
-// once and in order, nothing is there that was not sent, and clients go on where they were. SKEIN_CRASH_SEEDS=n looks at
-// every change of the disk in n runs, without it at a few in each of some.
+// TestABrokerSurvivesACrashAtAnyChangeOfItsDisk: everything that was acknowledged is there once and in order, nothing is
+// there that was not sent, and clients go on where they were. SKEIN_CRASH_SEEDS=n looks at every change of the disk in n
+// runs, without it at a few in each of some.
 func TestABrokerSurvivesACrashAtAnyChangeOfItsDisk(t *testing.T) {
 	seeds, parts := crashSeeds, 1
 	if n, err := strconv.Atoi(os.Getenv("SKEIN_CRASH_SEEDS")); err == nil {

@@ -54,7 +54,8 @@ func lz4With(raw []byte, options ...lz4.Option) []byte {
 	return b.Bytes()
 }
 
-func TestLZ4FramesThatJavaCannotReadAreRefused_T38(t *testing.T) {
+// T38: what Java cannot read is refused, with words that name the cause.
+func TestLZ4FramesThatJavaCannotReadAreRefused(t *testing.T) {
 	any := anyTime(Rules{})
 	of := func(payload []byte) []byte { return hand(1).payload(LZ4, payload).bytes() }
 	good := frameOf(0x60, 0x40, first)
@@ -88,7 +89,8 @@ func TestLZ4FramesThatJavaCannotReadAreRefused_T38(t *testing.T) {
 	})
 }
 
-func TestSnappyInBothForms_T38(t *testing.T) {
+// T38: raw and in the framing of Java's library, both of which every client reads.
+func TestSnappyInBothForms(t *testing.T) {
 	any := anyTime(Rules{})
 	of := func(count int, parts ...[]byte) []byte { return hand(count).payload(Snappy, parts...).bytes() }
 	head := []byte{0x82, 'S', 'N', 'A', 'P', 'P', 'Y', 0, 0, 0, 0, 1, 0, 0, 0, 1}

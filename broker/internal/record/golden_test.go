@@ -67,7 +67,8 @@ func TestBuilderWritesTheBytesOfTheJavaClient(t *testing.T) {
 	}
 }
 
-func TestControlMarkersAreThoseOfKafka_part7point4(t *testing.T) {
+// P7.4: with a value.
+func TestControlMarkersAreThoseOfKafka(t *testing.T) {
 	want := golden(t)
 	for name, kind := range map[string]Marker{"commit": Commit, "abort": Abort} {
 		got := ControlMarker(kind, 7001, 3, 11, 1700000000789)

@@ -52,7 +52,8 @@ func TestHeaderFields(t *testing.T) {
 	}
 }
 
-func TestSequencesWrap_T16(t *testing.T) {
+// T16: 0 follows 2^31-1.
+func TestSequencesWrap(t *testing.T) {
 	for _, c := range []struct{ base, delta, want int32 }{
 		{0, 0, 0},
 		{5, 4, 9},

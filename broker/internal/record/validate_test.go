@@ -79,7 +79,8 @@ var (
 	second = entry(0, 1, []byte("k"), []byte("v"))
 )
 
-func TestBatchesAreJudgedAsKafkaJudgesThem_T14(t *testing.T) {
+// T14: exactly one batch, and everything about it is checked, the checksum first.
+func TestBatchesAreJudgedAsKafkaJudgesThem(t *testing.T) {
 	good := hand(1, first).bytes()
 	any := anyTime(Rules{})
 	tail := func(b []byte) []byte { return bytes.Join([][]byte{good, b}, nil) }
@@ -133,7 +134,8 @@ func TestBatchesAreJudgedAsKafkaJudgesThem_T14(t *testing.T) {
 	}
 }
 
-func TestSizeLimitsAreInclusive_T17(t *testing.T) {
+// T17: MESSAGE_TOO_LARGE, so that clients split the batch.
+func TestSizeLimitsAreInclusive(t *testing.T) {
 	b := hand(1, first).bytes()
 	big := hand(1, entry(0, 0, nil, make([]byte, 3000)))
 	check(t, []verdict{
@@ -210,7 +212,8 @@ func TestRecordsAreWalked(t *testing.T) {
 	}
 }
 
-func TestRecordsWithoutKeyOnACompactedTopic_T18(t *testing.T) {
+// T18: each of them is named.
+func TestRecordsWithoutKeyOnACompactedTopic(t *testing.T) {
 	k := []byte("k")
 	mixed := func() *handmade {
 		return hand(4, first, entry(0, 1, nil, k), entry(0, 2, k, nil), entry(0, 3, nil, nil))

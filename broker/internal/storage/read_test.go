@@ -78,6 +78,7 @@ func TestReadOutsideOfTheLog(t *testing.T) {
 	s.Release()
 }
 
+// T28: the next offset comes from the batch headers, not from counting.
 func TestReadGoesOverGapsThatCompactionLeft(t *testing.T) {
 	l, fs := fresh(t, small())
 	fill(t, l, 60, 3)
