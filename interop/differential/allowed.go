@@ -103,6 +103,8 @@ func wanted() []allowance {
 			element: true, diverges: true, reason: "Before version 7, zstd and codec numbers that do not exist"},
 		{request: "Produce", step: `acks -?2 `, path: produced + `\.ErrorCode`, kafka: `INVALID_RECORD`, target: `INVALID_REQUIRED_ACKS`,
 			reason: "acks other than −1, 0 and 1: INVALID_REQUIRED_ACKS"},
+		{request: "Fetch", step: `max:?\s?(0|1|100|150|1000)\b`, path: `.*AbortedTransactions`, kafka: `null`, target: `empty`,
+			reason: "has an empty list of aborted transactions"},
 		{request: "Fetch", step: `isolation:2`, path: `.*`, reason: "An isolation level other than 0 and 1", diverges: true},
 	}
 }

@@ -101,7 +101,7 @@ func (p *pair) runCase(prefix string, steps []step) (*finding, error) {
 	for i, s := range steps {
 		k, t := p.both(s)
 		if err := errors.Join(k.err, t.err); err != nil {
-			return nil, fmt.Errorf("step %d, %s: %w\n%s", i+1, s.text, err, finding{prefix: prefix, steps: steps[:i+1]}.script())
+			return nil, fmt.Errorf("step %d: %w\n%s", i+1, err, finding{prefix: prefix, steps: steps[:i+1]}.script())
 		}
 		differences, diverged := p.notAllowed(s, compare(k.lines, t.lines))
 		if diverged && len(differences) == 0 {

@@ -40,7 +40,7 @@ func (p step) run(s *side) outcome {
 	lines := s.render(response)
 	if p.after != nil {
 		if err := p.after(s, response); err != nil {
-			return outcome{err: fmt.Errorf("%s after %s: %w", s.name, p.text, err)}
+			return outcome{err: fmt.Errorf("%s, afterwards: %w", s.name, err)}
 		}
 	}
 	return outcome{lines: lines}

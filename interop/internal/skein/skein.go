@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -103,7 +104,9 @@ func Start(t testing.TB, o Options) (*Broker, error) {
 func (b *Broker) Start(ctx context.Context) error {
 	args := []string{"serve", "--listen", b.Addr, "--data", b.DataDir, "--http", ""}
 	args = append(args, settingFlags(b.settings)...)
-	process, err := proc.Start(exec.Command(b.command, args...), b.log)
+	cmd := exec.Command(b.command, args...)
+	cmd.Env = withoutOurs(os.Environ())
+	process, err := proc.Start(cmd, b.log)
 	if err != nil {
 		return err
 	}
@@ -115,6 +118,12 @@ func (b *Broker) Start(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// withoutOurs takes out what is meant for the tests: the broker reads its
+// settings from variables that begin alike.
+func withoutOurs(env []string) []string {
+	return slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, "SKEIN_INTEROP_") })
 }
 
 func settingFlags(settings map[string]string) []string {

@@ -1,0 +1,67 @@
+// Command interop runs the interop tests and shows what they report, which go
+// test hides for packages that pass: which peers ran, which were missing, what
+// clients lack, what was refused as it must be. Arguments go to go test.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/skeinstream/skein/interop/internal/report"
+	"github.com/skeinstream/skein/interop/internal/root"
+)
+
+func main() {
+	code, err := run(os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "interop:", err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+// run returns go test's exit code.
+func run(args []string) (int, error) {
+	dir, err := root.Interop()
+	if err != nil {
+		return 1, err
+	}
+	work, err := os.MkdirTemp("", "skein-interop-report")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(work)
+	file := filepath.Join(work, "report")
+
+	cmd := exec.Command("go", append([]string{"test", "-timeout", "20m", "-count=1", "./..."}, args...)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), report.EnvFile+"="+file)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return 1, err
+	}
+	return cmd.ProcessState.ExitCode(), show(file)
+}
+
+// show prints the report of all packages, each line once, and the count.
+func show(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("no test reported anything: %w", err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	slices.Sort(lines)
+	lines = slices.Compact(lines)
+	for _, l := range lines {
+		fmt.Println(l)
+	}
+	fmt.Println(report.Count(lines))
+	return nil
+}
