@@ -94,7 +94,7 @@ func secureKafka(t *testing.T) *kafka.Broker {
 func TestEveryMechanismOpensAKafkaBehindTLS(t *testing.T) {
 	b, sh := secureKafka(t), newShell(t)
 	s := b.Security
-	token := sh.write(t, "token", unsecuredToken("ada", time.Now())+"\n")
+	token := sh.write(t, "token", unsecuredToken("orders-app", time.Now())+"\n")
 	sh.write(t, "secret", s.Password+"\n")
 	profiles := sh.write(t, "profiles.yaml", fmt.Sprintf(
 		"profiles:\n  kafka:\n    bootstrap: %s\n    tls: {ca: %s}\n    sasl: {mechanism: SCRAM-SHA-512, user: %s, password-env: KAFKA_PASSWORD}\n", s.Addr, s.CAFile, s.User))

@@ -31,8 +31,8 @@ func (b *Broker) secure(dir string, settings map[string]string) error {
 		CAFile:         filepath.Join(dir, "ca.pem"),
 		ClientCertFile: filepath.Join(dir, "client.pem"),
 		ClientKeyFile:  filepath.Join(dir, "client.key"),
-		User:           "alice",
-		Password:       "alice-secret",
+		User:           "client",
+		Password:       "client-secret",
 	}
 	if err := makeKeys(dir); err != nil {
 		return err

@@ -30,7 +30,7 @@ func TestGainAboveOneIsAhead(t *testing.T) {
 	}
 }
 
-// The bars are the project's own: the numbers of issue 3, part 10.
+// The bars are the project's own: how much better than the others Skein has to be.
 func TestBars(t *testing.T) {
 	synced, kfake, loose := Pairs()[0], Pairs()[1], Pairs()[2]
 	for _, c := range []struct {

@@ -28,7 +28,7 @@ import (
 //	  prod:
 //	    bootstrap: [kafka-1.example.com:9093, kafka-2.example.com:9093]
 //	    tls: {ca: /etc/skein/ca.pem}
-//	    sasl: {mechanism: SCRAM-SHA-512, user: ada, password-env: PROD_PASSWORD}
+//	    sasl: {mechanism: SCRAM-SHA-512, user: orders-app, password-env: PROD_PASSWORD}
 type configFile struct {
 	path string
 	k    *koanf.Koanf

@@ -22,12 +22,12 @@ profiles:
     tls: {ca: /etc/ca.pem}
     sasl:
       mechanism: scram-sha-512
-      user: ada
+      user: orders-app
       password-env: PROD_PASSWORD
   flat:
     tls: true
     sasl: PLAIN
-    sasl-user: bob
+    sasl-user: billing-app
     sasl-password: hidden
   typo:
     bootstrp: x
@@ -95,7 +95,7 @@ func TestResolveReadsNestedAndFlatProfiles(t *testing.T) {
 	want.Bootstrap = []string{"kafka-1.example.com:9093", "kafka-2.example.com:9092"}
 	want.Timeout = 3 * time.Second
 	want.TLS = TLS{Enabled: true, CAFile: "/etc/ca.pem"}
-	want.SASL = SASL{Mechanism: ScramSHA512, User: "ada", Password: "s3cret"}
+	want.SASL = SASL{Mechanism: ScramSHA512, User: "orders-app", Password: "s3cret"}
 	if !reflect.DeepEqual(o, want) {
 		t.Errorf("got %+v, want %+v", o, want)
 	}
@@ -104,7 +104,7 @@ func TestResolveReadsNestedAndFlatProfiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !o.TLS.Enabled || o.SASL != (SASL{Mechanism: Plain, User: "bob", Password: "hidden"}) {
+	if !o.TLS.Enabled || o.SASL != (SASL{Mechanism: Plain, User: "billing-app", Password: "hidden"}) {
 		t.Errorf("got %+v", o)
 	}
 }
