@@ -41,12 +41,12 @@ func (c *crash) check(t testing.TB, settings map[string]string, depth int) {
 	s := &survivor{t: t, crash: c, dice: rand.New(rand.NewPCG(c.seed, 3))}
 	disk := c.disk
 	faults := vfs.NewFaults(disk)
-	var again []*crash
+	middle := make(chan []*crash, 1)
 	if depth > 0 {
 		at := 1 + s.dice.IntN(40) // once in the middle of the opening, if it is as long
 		faults.BeforeMutation(func(n int, op vfs.Op, name string) {
 			if n == at {
-				again = append(again, c.again(disk, c.model, fmt.Sprintf("opening, %d: %d %s", n, op, name))...)
+				middle <- c.again(disk, c.model, fmt.Sprintf("opening, %d: %d %s", n, op, name))
 			}
 		})
 	}
@@ -56,13 +56,21 @@ func (c *crash) check(t testing.TB, settings map[string]string, depth int) {
 		return
 	}
 	s.b = b
+	faults.BeforeMutation(func(int, vfs.Op, string) {})
+	var again []*crash
+	select {
+	case again = <-middle:
+	default:
+	}
+	opened := disk.CrashClone(c.seed) // before anything else can happen: from now on readers see what is there
 	if s.wire, err = dial(b); err != nil {
 		t.Errorf("%s: %v", c.where, err)
 	} else if err := s.compare(); err != nil {
 		t.Errorf("%s: %v", c.where, err)
 	} else {
 		if depth > 0 {
-			again = append(again, c.again(disk, c.model, "opened")...)
+			again = append(again, &crash{disk: opened, model: c.model.clone(), power: true, starts: c.starts, where: c.where + ", then opened, power cut", seed: c.seed + 1})
+			again = append(again, c.again(disk, c.model, "compared")...)
 		}
 		if err := s.goOn(); err != nil {
 			t.Errorf("%s: going on: %v", c.where, err)

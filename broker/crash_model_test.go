@@ -217,5 +217,5 @@ func (p *partModel) adopt(got recovered, durable bool) {
 	if durable {
 		p.durable = len(kept)
 	}
-	p.start, p.deleting = got.start, 0
+	p.start, p.deleting = max(p.start, min(p.deleting, got.start)), 0 // what retention deletes may come back
 }
