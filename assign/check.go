@@ -40,7 +40,7 @@ func Check(in Input, plan Plan, protocol Protocol) error {
 // owners returns the member that each partition is given to, by places.
 func (x *index) owners(plan Plan) ([]int32, error) {
 	if plan.Members() != len(x.order) {
-		return nil, &InvalidPlanError{Reason: fmt.Sprintf("the plan has %d entries for %d members", plan.Members(), len(x.order))}
+		return nil, &InvalidPlanError{Reason: fmt.Sprintf("has %d entries for %d members", plan.Members(), len(x.order))}
 	}
 	owner := x.vacant()
 	subscribed := make([]int32, len(x.names)) // 1 more than the last member that subscribes
@@ -56,9 +56,9 @@ func (x *index) owners(plan Plan) ([]int32, error) {
 				case !known || p < 0 || p >= x.Count(t):
 					reason = "does not exist"
 				case subscribed[t] != m+1:
-					reason = "does not subscribe to it"
+					reason = "is of a topic it does not subscribe to"
 				case owner[x.Base[t]+p] != group.None:
-					reason = "has it together with " + x.member(owner[x.Base[t]+p]).ID
+					reason = "is also given to " + x.member(owner[x.Base[t]+p]).ID
 				default:
 					owner[x.Base[t]+p] = m
 					continue

@@ -18,7 +18,7 @@ func randomOptions(n int) assign.Options {
 // gives out all that is left, and the third changes nothing.
 func TestCooperativeNeedsTwoRoundsAtMost(t *testing.T) {
 	r := seeded(t)
-	for i := range rounds(8000) {
+	for i := range rounds(3000) {
 		in := randomGroup(r, size{5, 5, 5, 12})
 		randomRacks(r, in)
 		a := assign.CooperativeSticky{Options: randomOptions(i)}

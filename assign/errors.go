@@ -19,18 +19,25 @@ var (
 
 // InvalidPlanError says which rule a plan breaks that holds for every assignor.
 type InvalidPlanError struct {
+	// Topic and Partition say about which partition, unless Topic is "".
 	Topic     string
 	Partition int32
-	// Member is the id of the member that the partition was given to, if any.
+	// Member is the id of the member that is concerned, if one is.
 	Member string
 	Reason string
 }
 
 func (e *InvalidPlanError) Error() string {
-	if e.Member == "" {
-		return fmt.Sprintf("invalid plan: %s-%d %s", e.Topic, e.Partition, e.Reason)
+	about := "the plan"
+	switch {
+	case e.Topic != "" && e.Member != "":
+		about = fmt.Sprintf("%s-%d, given to %s,", e.Topic, e.Partition, e.Member)
+	case e.Topic != "":
+		about = fmt.Sprintf("%s-%d", e.Topic, e.Partition)
+	case e.Member != "":
+		about = "member " + e.Member
 	}
-	return fmt.Sprintf("invalid plan: %s-%d, given to %s, %s", e.Topic, e.Partition, e.Member, e.Reason)
+	return "invalid plan: " + about + " " + e.Reason
 }
 
 // NotCooperativeError says that a plan gives a partition to one member while

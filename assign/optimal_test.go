@@ -41,13 +41,15 @@ func rounds(n int) int {
 // plan fed back is a fixed point.
 func TestStickyIsOptimal(t *testing.T) {
 	r := seeded(t)
-	for range rounds(6000) {
+	for range rounds(2500) {
 		in := randomGroup(r, small)
 		o := newOracle(in)
 		plan := mustPlan(t, assign.Sticky{}, in)
 		of := o.flatten(t, plan)
 		o.complete(t, of)
-		score := func(of []int) []int { return append(descending(o.loads(of)), o.moved(of), o.estranged(of), o.spread(of)) }
+		score := func(of []int) []int {
+			return append(descending(o.loads(of)), o.moved(of), o.estranged(of), o.spread(of))
+		}
 		if got, best := score(of), o.best(score); !slices.Equal(got, best) {
 			t.Fatalf("%+v\nplan %s\nloads and moves %v, best %v", in, show(in, plan), got, best)
 		}
@@ -72,7 +74,7 @@ func checkOrderDoesNotMatter(t *testing.T, r *rand.Rand, a assign.Assignor, in a
 // TestRacksAreOptimalInBothOrders: assign loads, then moves and misfits.
 func TestRacksAreOptimalInBothOrders(t *testing.T) {
 	r := seeded(t)
-	for range rounds(1500) {
+	for range rounds(500) {
 		in := randomGroup(r, size{4, 3, 4, 7})
 		randomRacks(r, in)
 		o := newOracle(in)
@@ -103,7 +105,7 @@ func TestRacksAreOptimalInBothOrders(t *testing.T) {
 // its fair box, and of those plans one that leaves the box least.
 func TestSlackSavesMovesExactly(t *testing.T) {
 	r := seeded(t)
-	for range rounds(1500) {
+	for range rounds(500) {
 		in := randomGroup(r, small)
 		o := newOracle(in)
 		slack := 1 + r.IntN(2)

@@ -8,14 +8,13 @@ import (
 
 // spread sums the squares of what members have of each topic.
 func (o *oracle) spread(of []int) (sum int) {
-	counts := map[[2]int]int{}
+	counts := make([]int, len(o.names)*o.members)
 	for p, m := range of {
 		if m >= 0 {
-			counts[[2]int{o.topicOf[p], m}]++
+			i := o.topicOf[p]*o.members + m
+			sum += 2*counts[i] + 1
+			counts[i]++
 		}
-	}
-	for _, c := range counts {
-		sum += c * c
 	}
 	return sum
 }

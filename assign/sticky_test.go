@@ -133,7 +133,7 @@ func (t target) Assign(in assign.Input) (assign.Plan, error) { return t.Target(i
 func TestSomePartitionNeverSwaps(t *testing.T) {
 	r := seeded(t)
 	type hop struct{ topic, from, to int }
-	for range rounds(2000) {
+	for range rounds(1000) {
 		in := randomGroup(r, size{6, 6, 6, 20})
 		o := newOracle(in)
 		of := o.flatten(t, mustPlan(t, assign.Sticky{}, in))
