@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,6 +31,7 @@ type workload struct {
 	ids      []int64          // of producers
 	next     map[string]int32 // sequence, by producer and partition
 	ops      []string
+	done     atomic.Int32 // length of ops
 
 	mu      sync.Mutex // guards what follows
 	sample  func(n int) bool
@@ -81,7 +83,7 @@ func (w *workload) look(seed uint64, n int, op vfs.Op, name string) {
 		default:
 			c.disk = w.disk.CrashCloneTorn(c.seed)
 		}
-		c.where = fmt.Sprintf("seed %d, op %d, change %d (%d %s), crash %d", seed, len(w.ops), n, op, name, i)
+		c.where = fmt.Sprintf("seed %d, op %d, change %d (%d %s), crash %d", seed, w.done.Load(), n, op, name, i)
 		w.crashes = append(w.crashes, c)
 	}
 }
@@ -145,6 +147,7 @@ func (w *workload) mark() {
 
 func (w *workload) did(format string, args ...any) {
 	w.ops = append(w.ops, fmt.Sprintf(format, args...))
+	w.done.Add(1)
 }
 
 func (w *workload) step() {
