@@ -50,13 +50,14 @@ var rooms = map[string]room{
 	"broker/internal/producers":    {Pure: true, Rooms: []string{"broker/internal/record"}, Others: []string{kerr}},
 	"broker/internal/record":       {Pure: true, Others: []string{klauspost, lz4, kerr}},
 
-	"assign":                      {Pure: true, Rooms: []string{"assign/internal/group", "assign/internal/optimal", "assign/internal/certificate"}},
+	"assign":                      {Pure: true, Rooms: []string{"assign/internal/group", "assign/internal/optimal", "assign/internal/certificate", "assign/internal/weigh"}},
 	"assign/internal/optimal":     {Pure: true, Rooms: []string{"assign/internal/group", "assign/internal/level", "assign/internal/moves", "assign/internal/deal", "assign/internal/spread"}},
 	"assign/internal/deal":        {Pure: true, Rooms: []string{"assign/internal/group", "assign/internal/moves"}},
 	"assign/internal/spread":      {Pure: true, Rooms: []string{"assign/internal/group", "assign/internal/moves"}},
 	"assign/internal/moves":       {Pure: true, Rooms: []string{"assign/internal/group"}},
 	"assign/internal/level":       {Pure: true, Rooms: []string{"assign/internal/group"}},
 	"assign/internal/group":       {Pure: true},
+	"assign/internal/weigh":       {Pure: true, Rooms: []string{"assign/internal/group"}},
 	"assign/internal/certificate": {Pure: true}, // not even group: it must share nothing with the solver
 
 	"internal/nearest":      {Pure: true},
