@@ -28,7 +28,7 @@ func (a *app) serve(ctx context.Context, plan servePlan) error {
 	}
 	b, err := broker.Open(ctx, broker.Config{Dir: plan.data, Settings: plan.settings, Logger: log, Profiles: plan.pprof})
 	if err != nil {
-		return errors.Join(openProblem(ctx, err, plan), closeListener(pages))
+		return errors.Join(openProblem(ctx, err), closeListener(pages))
 	}
 	listeners, err := b.Listen(ctx)
 	if err != nil {
@@ -60,7 +60,7 @@ func (p servePlan) listenHTTP(ctx context.Context, log *slog.Logger) (net.Listen
 	return nil, nil
 }
 
-func openProblem(ctx context.Context, err error, plan servePlan) error {
+func openProblem(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil: // interrupted while opening
 		return nil

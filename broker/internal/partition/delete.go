@@ -279,7 +279,7 @@ func (o *opener) sortOutOne(name string, remains leavings) error {
 	}
 	if !doomed {
 		var err error
-		if owner, _, err = readMetadata(o.opts.FS, path); err != nil {
+		if owner, err = readMetadata(o.opts.FS, path); err != nil {
 			return err
 		}
 		if owner == (catalog.ID{}) { // a crash came between its making and its deletion

@@ -17,7 +17,7 @@ import (
 // what the checkpoint files say under the name is not about this one. Only what deleted topics have left is ever removed;
 // any other directory is put aside.
 func (t *Table) claim(dir string, id catalog.ID) (cleared bool, err error) {
-	owner, _, err := readMetadata(t.opts.FS, dir)
+	owner, err := readMetadata(t.opts.FS, dir)
 	if err != nil || owner == id {
 		return false, err
 	}
@@ -118,18 +118,17 @@ func writeMetadata(fs vfs.FS, dir string, id catalog.ID) error {
 	return errors.Join(err, f.Close())
 }
 
-// readMetadata returns the owner of a directory, zero when it has none, and whether there is a directory.
-func readMetadata(fs vfs.FS, dir string) (id catalog.ID, exists bool, err error) {
+// readMetadata returns the owner of a directory, zero when it has none.
+func readMetadata(fs vfs.FS, dir string) (id catalog.ID, err error) {
 	b, err := vfs.ReadFile(fs, filepath.Join(dir, metadataFile))
 	if errors.Is(err, os.ErrNotExist) {
-		_, err := fs.Stat(dir)
-		return id, err == nil, nil
+		return id, nil
 	}
 	if err != nil {
-		return id, true, err
+		return id, err
 	}
 	if text, ok := strings.CutPrefix(string(b), metadataHead); ok && id.UnmarshalText([]byte(strings.TrimSpace(text))) != nil {
 		id = catalog.ID{}
 	}
-	return id, true, nil
+	return id, nil
 }

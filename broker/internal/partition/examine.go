@@ -60,7 +60,7 @@ func (o *opener) examine(ctx context.Context, name string, repair bool) (x Exami
 		return x, false
 	}
 	dir := filepath.Join(o.opts.Dir, name)
-	id, _, err := readMetadata(o.opts.FS, dir)
+	id, err := readMetadata(o.opts.FS, dir)
 	if err != nil {
 		return Examination{Name: name, Err: err}, true
 	}

@@ -115,7 +115,7 @@ func (o *opener) rescueOffline() error {
 // newRescue looks what is in the file already: an earlier start may have come as far as this one.
 func (o *opener) newRescue(p *Partition) *rescue {
 	r := &rescue{fs: o.opts.FS, dir: p.dir}
-	owner, _, err := readMetadata(r.fs, p.dir)
+	owner, err := readMetadata(r.fs, p.dir)
 	if err == nil && owner != p.topic.ID {
 		err = fmt.Errorf("%s is not the directory of topic %s", p.dir, p.topic.ID)
 	}
