@@ -23,6 +23,7 @@ const (
 	xsync      = "golang.org/x/sync"
 	klauspost  = "github.com/klauspost/compress"
 	lz4        = "github.com/pierrec/lz4"
+	snappy     = "github.com/golang/snappy"
 	prometheus = "github.com/prometheus/"
 	cobra      = "github.com/spf13/"
 	koanf      = "github.com/knadh/koanf"
@@ -48,7 +49,7 @@ var rooms = map[string]room{
 	"broker/internal/storage":      {Rooms: []string{"broker/internal/producers", "broker/internal/record", "internal/vfs"}},
 	"broker/internal/commit":       {Rooms: []string{"internal/vfs"}, Others: []string{xsync}},
 	"broker/internal/producers":    {Pure: true, Rooms: []string{"broker/internal/record"}, Others: []string{kerr}},
-	"broker/internal/record":       {Pure: true, Others: []string{klauspost, lz4, kerr}},
+	"broker/internal/record":       {Pure: true, Others: []string{klauspost, lz4, snappy, kerr}},
 
 	"assign":                      {Pure: true, Rooms: []string{"assign/internal/group", "assign/internal/optimal", "assign/internal/certificate", "assign/internal/weigh"}},
 	"assign/internal/optimal":     {Pure: true, Rooms: []string{"assign/internal/group", "assign/internal/level", "assign/internal/moves", "assign/internal/deal", "assign/internal/spread"}},

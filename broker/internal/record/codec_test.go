@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/golang/snappy"
 	"github.com/klauspost/compress/s2"
-	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 )
@@ -120,7 +120,7 @@ func TestSnappyInBothForms(t *testing.T) {
 	if _, err := s2.Decode(nil, s2.Encode(nil, repeats())); err != nil {
 		t.Error(err)
 	}
-	if _, ok := snappySize(s2.Encode(nil, repeats())); ok {
+	if _, err := snappy.Decode(nil, s2.Encode(nil, repeats())); err == nil {
 		t.Error("the sample uses no extension")
 	}
 }
@@ -137,16 +137,29 @@ func repeats() []byte {
 	return entry(0, 0, nil, value)
 }
 
-func TestSnappySizeIsWhatSnappyInflatesTo(t *testing.T) {
-	random := rand.New(rand.NewPCG(3, 4))
-	for size := range 400 {
-		raw := make([]byte, size*size/3)
-		for i := range raw {
-			raw[i] = byte(random.IntN(1 + size%7))
+func TestSnappyBlocksAreNotBelievedWhatTheyCannotHold(t *testing.T) {
+	const limit = 1 << 20
+	zeros := snappy.Encode(nil, make([]byte, limit))
+	for _, c := range []struct {
+		name  string
+		block []byte
+		want  error
+	}{
+		{"as large as it may be", zeros, nil},
+		{"beyond the limit", snappy.Encode(nil, make([]byte, limit+1)), errInflatedSize},
+		{"claims 4 GiB", append(binary.AppendUvarint(nil, 1<<32-1), 0, 'x'), errSnappy},
+		{"claims more than 4 GiB", append(binary.AppendUvarint(nil, 1<<40), 0, 'x'), errSnappy},
+		{"claims one byte more", append(binary.AppendUvarint(nil, 2), 0, 'x'), errSnappy},
+		{"claims one byte less", append(binary.AppendUvarint(nil, 0), 0, 'x'), errSnappy},
+		{"empty", nil, errSnappy},
+	} {
+		z := new(snappyReader)
+		if err := z.reset(c.block, limit); err != c.want || cap(z.block) > limit {
+			t.Errorf("%s: %v with %d bytes of memory, want %v", c.name, err, cap(z.block), c.want)
 		}
-		if n, ok := snappySize(snappy.Encode(nil, raw)); n != len(raw) || !ok {
-			t.Fatalf("%d bytes: %d, %v", len(raw), n, ok)
-		}
+	}
+	if len(zeros)*snappyGrowthMax < limit {
+		t.Errorf("%d bytes hold %d: more than snappyGrowthMax allows", len(zeros), limit)
 	}
 }
 

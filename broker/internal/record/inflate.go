@@ -56,7 +56,7 @@ func (d *Decompressors) open(codec Codec, payload []byte, limit int64) (*stream,
 	case Gzip:
 		err = d.openGzip(payload, limit)
 	case Snappy:
-		if err = d.snappy.reset(payload); err == nil {
+		if err = d.snappy.reset(payload, limit); err == nil {
 			s.inflating(&d.snappy, limit)
 		}
 	case LZ4:

@@ -6,7 +6,8 @@ import (
 	"errors"
 	"io"
 
-	"github.com/klauspost/compress/snappy"
+	"github.com/golang/snappy"
+	"github.com/klauspost/compress/s2"
 )
 
 // Snappy comes in two forms: one raw block, as the C library makes it, and the
@@ -25,12 +26,13 @@ var errSnappy = errors.New("snappy data is damaged")
 type snappyReader struct {
 	src    []byte
 	framed bool
+	limit  int64  // of an inflated block
 	block  []byte // memory for an inflated block
 	out    []byte // the part of block not yet read
 }
 
-func (z *snappyReader) reset(src []byte) error {
-	z.out = nil
+func (z *snappyReader) reset(src []byte, limit int64) error {
+	z.out, z.limit = nil, limit
 	z.src = src
 	z.framed = bytes.HasPrefix(src, xerialMagic[:])
 	if !z.framed {
@@ -78,76 +80,29 @@ func (z *snappyReader) next() error {
 	return z.inflate(block)
 }
 
-// inflate inflates one block into z.block, whose size it measures first rather
-// than believe what the block says.
+// snappyGrowthMax is more than what a snappy block can grow by: three bytes that
+// repeat 64 earlier ones.
+const snappyGrowthMax = 22
+
+// inflate inflates one block into z.block. What the block says of its size is
+// believed only where its bytes could say so much. The decoder is the format's
+// own: the one of our other library is slower, and reads an extension (copies
+// with offset 0) that no client can.
 func (z *snappyReader) inflate(block []byte) error {
-	n, ok := snappySize(block)
-	if !ok {
+	n, err := snappy.DecodedLen(block)
+	if err != nil || int64(n) > snappyGrowthMax*int64(len(block)) {
 		return errSnappy
+	}
+	if int64(n) > z.limit {
+		return errInflatedSize
 	}
 	if cap(z.block) < n {
 		z.block = make([]byte, n)
 	}
-	out, err := snappy.Decode(z.block[:n], block)
-	if err != nil {
+	if z.out, err = snappy.Decode(z.block[:n], block); err != nil {
 		return errSnappy
 	}
-	z.out = out
 	return nil
-}
-
-// snappySize walks a block's elements and returns what they inflate to. It is
-// false when that is not what the block claims, or when an element is not
-// snappy: our library also reads its own extension of the format (copies with
-// offset 0), which no other client can.
-func snappySize(block []byte) (int, bool) {
-	claimed, i := binary.Uvarint(block)
-	if i <= 0 || claimed > 1<<32-1 {
-		return 0, false
-	}
-	size := 0
-	for i < len(block) {
-		tag := block[i]
-		n, width := int(tag>>2)+1, 1
-		switch tag & 3 {
-		case 0:
-			if n > 60 {
-				n, width = snappyLiteral(block[i:], n-60)
-			}
-			width += n
-		case 1:
-			n, width = int(tag>>2&7)+4, 2
-			if i+1 < len(block) && tag>>5 == 0 && block[i+1] == 0 {
-				return 0, false
-			}
-		case 2:
-			width = 3
-			if i+2 < len(block) && block[i+1]|block[i+2] == 0 {
-				return 0, false
-			}
-		case 3:
-			width = 5
-			if i+4 < len(block) && block[i+1]|block[i+2]|block[i+3]|block[i+4] == 0 {
-				return 0, false
-			}
-		}
-		i += width
-		size += n
-	}
-	return size, i == len(block) && uint64(size) == claimed
-}
-
-// snappyLiteral reads the length of a literal that is held in the bytes after
-// its tag, 1 to 4 of them. It returns no more than one above what b can hold.
-func snappyLiteral(b []byte, bytes int) (n, width int) {
-	var long uint64
-	for k := bytes; k > 0; k-- {
-		long <<= 8
-		if k < len(b) {
-			long |= uint64(b[k])
-		}
-	}
-	return int(min(long, uint64(len(b)))) + 1, 1 + bytes
 }
 
 // appendXerial appends raw in the xerial framing, which is what Java clients
@@ -160,8 +115,8 @@ func appendXerial(dst, raw []byte) []byte {
 		block := raw[:min(len(raw), xerialBlockSize)]
 		raw = raw[len(block):]
 		at := len(dst)
-		dst = append(dst, make([]byte, 4+snappy.MaxEncodedLen(len(block)))...)
-		coded := snappy.Encode(dst[at+4:], block)
+		dst = append(dst, make([]byte, 4+s2.MaxEncodedLen(len(block)))...)
+		coded := s2.EncodeSnappy(dst[at+4:], block)
 		binary.BigEndian.PutUint32(dst[at:], uint32(len(coded)))
 		dst = dst[:at+4+len(coded)]
 	}
