@@ -64,3 +64,21 @@ func TestAFailedWriteThatCannotBeTakenBackIsFinal(t *testing.T) {
 		}
 	}
 }
+
+// The directory of a log may be its owner's work: the name of the first segment in it must last all the same, also when
+// nothing else can be written there.
+func TestTheNameOfTheFirstSegmentIsDurable(t *testing.T) {
+	disk, _ := memory(t)
+	must(t, disk.MkdirAll(dir))
+	must(t, disk.SyncDir("data"))
+	must(t, disk.SyncDir("."))
+	faults := vfs.NewFaults(disk)
+	faults.Fail(vfs.Rule{Op: vfs.OpCreate, Name: "*.tmp", Err: syscall.ENOSPC})
+	l, _ := open(t, NewFiles(faults, 4), wide(), Recovery{})
+	write(t, l, batch(l, 1))
+	must(t, l.Sync())
+	for seed := range uint64(20) {
+		after, _ := open(t, NewFiles(disk.CrashClone(seed), 4), wide(), Recovery{})
+		expect(t, "end after a crash", after.EndOffset(), 1)
+	}
+}

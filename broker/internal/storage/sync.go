@@ -206,7 +206,7 @@ func (l *Log) settle() error {
 			return l.syncNames(l.changed)
 		}
 	}
-	err := active.open(0)
+	err := l.openActive(active, 0)
 	if err == nil {
 		err = active.seal()
 	}

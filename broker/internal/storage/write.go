@@ -64,10 +64,18 @@ func (l *Log) room(cfg *Config, h record.Header, now int64) (*segment, error) {
 	if s.rollDue(cfg, h.Size(), h.MaxTimestamp, now) || !s.fits(h.Size(), h.LastOffset()) {
 		return l.roll(h.BaseOffset, now)
 	}
-	if err := s.open(now); err != nil {
-		return nil, err
+	return s, l.openActive(s, now)
+}
+
+// openActive makes the active segment ready for appends. Its file may be new.
+func (l *Log) openActive(s *segment, now int64) error {
+	if s.file != nil {
+		return nil
 	}
-	return s, nil
+	l.mu.Lock()
+	l.changed.dir = true
+	l.mu.Unlock()
+	return s.open(now)
 }
 
 // roll ends the active segment and begins one at base. The old one stays open
