@@ -10,6 +10,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/skeinstream/skein/broker/internal/catalog/catalogtest"
 )
 
 // summary is an answer as a line: the session or error, then topic, partition, error, high watermark and number of records.
@@ -142,7 +144,7 @@ func TestFetchSessionOfARecreatedTopic(t *testing.T) {
 		byName.expect("new", byName.request(fetchFrom{"t", 0, 0}), "new 0:0/0")
 		unknown := &sessionTest{testBroker: b, version: 13}
 		unknown.expect("new", unknown.request(fetchFrom{"nope", 0, 0}), fmt.Sprintf("new 0:error %d", kerr.UnknownTopicID.Code))
-		if err := b.Catalog.DeleteTopic(context.Background(), b.topicID("t")); err != nil {
+		if err := catalogtest.DeleteTopic(context.Background(), b.Catalog, b.topicID("t")); err != nil {
 			t.Fatal(err)
 		}
 		gone := fmt.Sprintf("session 0:error %d", kerr.UnknownTopicOrPartition.Code)
@@ -261,7 +263,7 @@ func TestFetchWakesOnDeletion(t *testing.T) {
 	inBroker(t, nil, func(b *testBroker) {
 		b.create(topic("t", 1, 1))
 		id := b.topicID("t")
-		ended := later(300*time.Millisecond, func() { _ = b.Catalog.DeleteTopic(context.Background(), id) })
+		ended := later(300*time.Millisecond, func() { _ = catalogtest.DeleteTopic(context.Background(), b.Catalog, id) })
 		resp, took := b.waited(b.fetchOf(11, fetchFrom{"t", 0, 0}), time.Second)
 		ended()
 		if got := summary(t, resp, 0); got != "none 0:error 3" || took != 300*time.Millisecond {

@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/skeinstream/skein/broker/internal/catalog"
+	"github.com/skeinstream/skein/broker/internal/catalog/catalogtest"
 	"github.com/skeinstream/skein/broker/internal/partition"
 	"github.com/skeinstream/skein/broker/internal/server"
 	"github.com/skeinstream/skein/internal/settings"
@@ -38,7 +39,7 @@ func startBenchOf(b *testing.B, partitions int32, configs map[string]string) *be
 	if err != nil {
 		b.Fatal(err)
 	}
-	if _, err := c.CreateTopic(context.Background(), catalog.Topic{Name: "t", Partitions: partitions, Configs: configs}); err != nil {
+	if _, err := catalogtest.CreateTopic(context.Background(), c, catalog.Topic{Name: "t", Partitions: partitions, Configs: configs}); err != nil {
 		b.Fatal(err)
 	}
 	config, err := settings.ResolveBroker(settings.Layers{})

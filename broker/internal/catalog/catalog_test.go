@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/skeinstream/skein/broker/internal/catalog"
+	"github.com/skeinstream/skein/broker/internal/catalog/catalogtest"
 	"github.com/skeinstream/skein/internal/vfs"
 )
 
@@ -54,15 +55,15 @@ func names(topics []*catalog.Topic) (all []string) {
 func TestWhatIsChangedIsThereAfterARestart(t *testing.T) {
 	fs, ctx := vfs.NewMemory(), t.Context()
 	c := open(t, fs)
-	a := must[*catalog.Topic](t)(c.CreateTopic(ctx, catalog.Topic{Name: "a", Partitions: 1, CreatedMs: 5}))
-	b := must[*catalog.Topic](t)(c.CreateTopic(ctx, catalog.Topic{Name: "b", Partitions: 2, Configs: map[string]string{"retention.ms": "1"}}))
-	ok(t, c.AddPartitions(ctx, a.ID, 3))
-	ok(t, c.SetTopicConfigs(ctx, b.ID, map[string]string{"segment.ms": "2"}))
-	ok(t, c.SetBrokerConfigs(ctx, "", map[string]string{"log.cleaner.threads": "2"}))
+	a := must[*catalog.Topic](t)(catalogtest.CreateTopic(ctx, c, catalog.Topic{Name: "a", Partitions: 1, CreatedMs: 5}))
+	b := must[*catalog.Topic](t)(catalogtest.CreateTopic(ctx, c, catalog.Topic{Name: "b", Partitions: 2, Configs: map[string]string{"retention.ms": "1"}}))
+	ok(t, catalogtest.AddPartitions(ctx, c, a.ID, 3))
+	ok(t, catalogtest.SetTopicConfigs(ctx, c, b.ID, map[string]string{"segment.ms": "2"}))
+	ok(t, catalogtest.SetBrokerConfigs(ctx, c, "", map[string]string{"log.cleaner.threads": "2"}))
 	if first := must[int64](t)(c.NextProducerIDs(ctx, 1000)); first != 0 {
 		t.Errorf("first producer id %d", first)
 	}
-	ok(t, c.DeleteTopic(ctx, a.ID))
+	ok(t, catalogtest.DeleteTopic(ctx, c, a.ID))
 	ok(t, c.Close())
 
 	again := open(t, fs.CrashClone(1))
@@ -96,11 +97,11 @@ func TestWhatIsChangedIsThereAfterARestart(t *testing.T) {
 
 func TestASnapshotNeverChanges(t *testing.T) {
 	c, ctx := open(t, vfs.NewMemory()), t.Context()
-	a := must[*catalog.Topic](t)(c.CreateTopic(ctx, catalog.Topic{Name: "m", Partitions: 1}))
+	a := must[*catalog.Topic](t)(catalogtest.CreateTopic(ctx, c, catalog.Topic{Name: "m", Partitions: 1}))
 	before := c.Snapshot()
-	must[*catalog.Topic](t)(c.CreateTopic(ctx, catalog.Topic{Name: "a", Partitions: 1}))
-	ok(t, c.AddPartitions(ctx, a.ID, 2))
-	ok(t, c.DeleteTopic(ctx, a.ID))
+	must[*catalog.Topic](t)(catalogtest.CreateTopic(ctx, c, catalog.Topic{Name: "a", Partitions: 1}))
+	ok(t, catalogtest.AddPartitions(ctx, c, a.ID, 2))
+	ok(t, catalogtest.DeleteTopic(ctx, c, a.ID))
 	if got := names(before.Topics()); !slices.Equal(got, []string{"m"}) || before.Topic("m").Partitions != 1 || before.TopicByID(a.ID) == nil {
 		t.Errorf("the old snapshot shows %v", got)
 	}
@@ -108,15 +109,15 @@ func TestASnapshotNeverChanges(t *testing.T) {
 
 func TestATopicThatIsCreatedAgainHasAnotherID(t *testing.T) {
 	c, ctx := open(t, vfs.NewMemory()), t.Context()
-	first := must[*catalog.Topic](t)(c.CreateTopic(ctx, catalog.Topic{Name: "a", Partitions: 1}))
-	if _, err := c.CreateTopic(ctx, catalog.Topic{Name: "a", Partitions: 1}); !errors.Is(err, catalog.ErrTopicExists) {
+	first := must[*catalog.Topic](t)(catalogtest.CreateTopic(ctx, c, catalog.Topic{Name: "a", Partitions: 1}))
+	if _, err := catalogtest.CreateTopic(ctx, c, catalog.Topic{Name: "a", Partitions: 1}); !errors.Is(err, catalogtest.ErrTopicExists) {
 		t.Errorf("created twice: %v", err)
 	}
-	ok(t, c.DeleteTopic(ctx, first.ID))
-	if err := c.DeleteTopic(ctx, first.ID); !errors.Is(err, catalog.ErrNoTopic) {
+	ok(t, catalogtest.DeleteTopic(ctx, c, first.ID))
+	if err := catalogtest.DeleteTopic(ctx, c, first.ID); !errors.Is(err, catalogtest.ErrNoTopic) {
 		t.Errorf("deleted twice: %v", err)
 	}
-	second := must[*catalog.Topic](t)(c.CreateTopic(ctx, catalog.Topic{Name: "a", Partitions: 1}))
+	second := must[*catalog.Topic](t)(catalogtest.CreateTopic(ctx, c, catalog.Topic{Name: "a", Partitions: 1}))
 	if first.ID == second.ID {
 		t.Error("the id is the same")
 	}
@@ -131,7 +132,7 @@ func TestPublishedIsToldInOrder(t *testing.T) {
 		seen = append(seen, strings.Join(names(before.Topics()), "")+">"+strings.Join(names(after.Topics()), ""))
 	}}))
 	for _, name := range []string{"a", "b"} {
-		must[*catalog.Topic](t)(c.CreateTopic(t.Context(), catalog.Topic{Name: name, Partitions: 1}))
+		must[*catalog.Topic](t)(catalogtest.CreateTopic(t.Context(), c, catalog.Topic{Name: name, Partitions: 1}))
 	}
 	if want := []string{">", ">a", "a>ab"}; !slices.Equal(seen, want) {
 		t.Errorf("%v, want %v", seen, want)
@@ -144,7 +145,7 @@ func TestChangesWaitForTheirTurnAndMayGiveUp(t *testing.T) {
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	inside := func(*catalog.Snapshot) ([]catalog.Record, error) {
-		err := c.SetBrokerConfigs(canceled, "", nil)
+		err := catalogtest.SetBrokerConfigs(canceled, c, "", nil)
 		return nil, err
 	}
 	if _, err := c.Change(t.Context(), inside); !errors.Is(err, context.Canceled) {
@@ -156,7 +157,7 @@ func TestALongLogGoesIntoTheSnapshotFile(t *testing.T) {
 	fs, ctx := vfs.NewMemory(), t.Context()
 	c := must[*catalog.Catalog](t)(catalog.Open(fs, "c", catalog.Options{Random: seeded(), LogMax: 2000}))
 	for i := range 100 {
-		ok(t, c.SetBrokerConfigs(ctx, "", map[string]string{"n": strings.Repeat("x", i)}))
+		ok(t, catalogtest.SetBrokerConfigs(ctx, c, "", map[string]string{"n": strings.Repeat("x", i)}))
 	}
 	info := must[vfs.Info](t)(fs.Stat(path.Join("c", "catalog.log")))
 	if info.Size > 2300 {

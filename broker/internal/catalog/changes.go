@@ -1,63 +1,6 @@
 package catalog
 
-import (
-	"context"
-	"errors"
-	"fmt"
-)
-
-// Why the common changes below are refused.
-var (
-	ErrTopicExists = errors.New("the topic exists already")
-	ErrNoTopic     = errors.New("there is no such topic")
-)
-
-// CreateTopic creates one topic and returns it. An id is made when t has none. Names and settings are the caller's to
-// check.
-func (c *Catalog) CreateTopic(ctx context.Context, t Topic) (*Topic, error) {
-	if t.ID == (ID{}) {
-		id, err := c.NewTopicID()
-		if err != nil {
-			return nil, err
-		}
-		t.ID = id
-	}
-	_, err := c.Change(ctx, func(s *Snapshot) ([]Record, error) {
-		if s.Topic(t.Name) != nil {
-			return nil, fmt.Errorf("creating topic %s: %w", t.Name, ErrTopicExists)
-		}
-		return []Record{{TopicCreated: &t}}, nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &t, nil
-}
-
-// DeleteTopic deletes a topic. It stays among Snapshot.Deleted until ForgetTopics.
-func (c *Catalog) DeleteTopic(ctx context.Context, id ID) error {
-	return c.changeTopic(ctx, id, Record{TopicDeleted: &TopicDeleted{ID: id}})
-}
-
-// AddPartitions raises the number of partitions of a topic.
-func (c *Catalog) AddPartitions(ctx context.Context, id ID, partitions int32) error {
-	return c.changeTopic(ctx, id, Record{PartitionsSet: &PartitionsSet{ID: id, Partitions: partitions}})
-}
-
-// SetTopicConfigs replaces all settings of a topic.
-func (c *Catalog) SetTopicConfigs(ctx context.Context, id ID, configs map[string]string) error {
-	return c.changeTopic(ctx, id, Record{TopicConfigs: &TopicConfigs{ID: id, Configs: configs}})
-}
-
-func (c *Catalog) changeTopic(ctx context.Context, id ID, r Record) error {
-	_, err := c.Change(ctx, func(s *Snapshot) ([]Record, error) {
-		if s.TopicByID(id) == nil {
-			return nil, fmt.Errorf("topic %s: %w", id, ErrNoTopic)
-		}
-		return []Record{r}, nil
-	})
-	return err
-}
+import "context"
 
 // ForgetTopics forgets deleted topics of which nothing is left on disk. Ids that are not among Snapshot.Deleted are
 // passed over.
@@ -72,15 +15,6 @@ func (c *Catalog) ForgetTopics(ctx context.Context, ids ...ID) error {
 			}
 		}
 		return records, nil
-	})
-	return err
-}
-
-// SetBrokerConfigs replaces all settings that were given while running to the broker of this name, or with an empty
-// name to all brokers.
-func (c *Catalog) SetBrokerConfigs(ctx context.Context, broker string, configs map[string]string) error {
-	_, err := c.Change(ctx, func(*Snapshot) ([]Record, error) {
-		return []Record{{BrokerConfigs: &BrokerConfigs{Broker: broker, Configs: configs}}}, nil
 	})
 	return err
 }

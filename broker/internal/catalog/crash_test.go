@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/skeinstream/skein/broker/internal/catalog"
+	"github.com/skeinstream/skein/broker/internal/catalog/catalogtest"
 	"github.com/skeinstream/skein/internal/vfs"
 )
 
@@ -37,18 +38,18 @@ func workload(ctx context.Context, fs vfs.FS, done func(*catalog.Catalog)) error
 	defer c.Close()
 	done(c)
 	for i := range 8 {
-		t, err := c.CreateTopic(ctx, catalog.Topic{Name: fmt.Sprintf("t%d", i), Partitions: 1, Configs: map[string]string{"retention.ms": "1"}})
+		t, err := catalogtest.CreateTopic(ctx, c, catalog.Topic{Name: fmt.Sprintf("t%d", i), Partitions: 1, Configs: map[string]string{"retention.ms": "1"}})
 		if err != nil {
 			return err
 		}
 		done(c)
 		for _, change := range []func() error{
-			func() error { return c.AddPartitions(ctx, t.ID, 2) },
-			func() error { return c.SetTopicConfigs(ctx, t.ID, map[string]string{"segment.ms": "2"}) },
-			func() error { return c.SetBrokerConfigs(ctx, "", map[string]string{"n": fmt.Sprint(i)}) },
+			func() error { return catalogtest.AddPartitions(ctx, c, t.ID, 2) },
+			func() error { return catalogtest.SetTopicConfigs(ctx, c, t.ID, map[string]string{"segment.ms": "2"}) },
+			func() error { return catalogtest.SetBrokerConfigs(ctx, c, "", map[string]string{"n": fmt.Sprint(i)}) },
 			func() error {
 				if i%2 == 0 {
-					return c.DeleteTopic(ctx, t.ID)
+					return catalogtest.DeleteTopic(ctx, c, t.ID)
 				}
 				return nil
 			},
@@ -139,14 +140,14 @@ func TestAfterAFullDiskTheCatalogGoesOn(t *testing.T) {
 	faults := vfs.NewFaults(memory)
 	c := open(t, faults)
 	remove := faults.Fail(vfs.Rule{Op: vfs.OpWrite, Err: syscall.ENOSPC, Short: 5})
-	if err := c.SetBrokerConfigs(t.Context(), "", map[string]string{"n": "1"}); !errors.Is(err, syscall.ENOSPC) {
+	if err := catalogtest.SetBrokerConfigs(t.Context(), c, "", map[string]string{"n": "1"}); !errors.Is(err, syscall.ENOSPC) {
 		t.Fatalf("%v", err)
 	}
 	if got := c.Snapshot().BrokerConfigs(""); len(got) != 0 {
 		t.Errorf("a change that was refused shows: %v", got)
 	}
 	remove()
-	ok(t, c.SetBrokerConfigs(t.Context(), "", map[string]string{"n": "2"}))
+	ok(t, catalogtest.SetBrokerConfigs(t.Context(), c, "", map[string]string{"n": "2"}))
 	if got := open(t, memory.CrashClone(1)).Snapshot().BrokerConfigs("")["n"]; got != "2" {
 		t.Errorf("after a restart: %q", got)
 	}
@@ -158,11 +159,11 @@ func TestAfterAFailedSyncTheCatalogIsReadOnly(t *testing.T) {
 	c, err := catalog.Open(faults, "c", catalog.Options{Random: seeded(), Broken: func(err error) { told = err }})
 	ok(t, err)
 	remove := faults.Fail(vfs.Rule{Op: vfs.OpSync, Times: 1, Err: syscall.EIO})
-	if err := c.SetBrokerConfigs(t.Context(), "", map[string]string{"n": "1"}); !errors.Is(err, syscall.EIO) {
+	if err := catalogtest.SetBrokerConfigs(t.Context(), c, "", map[string]string{"n": "1"}); !errors.Is(err, syscall.EIO) {
 		t.Fatalf("%v", err)
 	}
 	remove()
-	if err := c.SetBrokerConfigs(t.Context(), "", map[string]string{"n": "2"}); !errors.Is(err, catalog.ErrBroken) || !errors.Is(told, syscall.EIO) {
+	if err := catalogtest.SetBrokerConfigs(t.Context(), c, "", map[string]string{"n": "2"}); !errors.Is(err, catalog.ErrBroken) || !errors.Is(told, syscall.EIO) {
 		t.Errorf("%v, told %v", err, told)
 	}
 	ok(t, c.Close())

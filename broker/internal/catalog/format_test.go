@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/skeinstream/skein/broker/internal/catalog"
+	"github.com/skeinstream/skein/broker/internal/catalog/catalogtest"
 	"github.com/skeinstream/skein/internal/vfs"
 )
 
@@ -22,13 +23,13 @@ func golden(t *testing.T, fs vfs.FS, logMax int64) *catalog.Catalog {
 	c, err := catalog.Open(fs, "c", catalog.Options{Random: rand.NewChaCha8([32]byte{9}), LogMax: logMax})
 	ok(t, err)
 	ctx := t.Context()
-	a := must[*catalog.Topic](t)(c.CreateTopic(ctx, catalog.Topic{Name: "orders", Partitions: 3, Configs: map[string]string{"retention.ms": "1000"}, CreatedMs: 1700000000000}))
-	gone := must[*catalog.Topic](t)(c.CreateTopic(ctx, catalog.Topic{Name: "gone", Partitions: 1}))
-	ok(t, c.AddPartitions(ctx, a.ID, 4))
-	ok(t, c.SetTopicConfigs(ctx, a.ID, map[string]string{"cleanup.policy": "compact"}))
-	ok(t, c.SetBrokerConfigs(ctx, "1", map[string]string{"log.cleaner.threads": "2"}))
+	a := must[*catalog.Topic](t)(catalogtest.CreateTopic(ctx, c, catalog.Topic{Name: "orders", Partitions: 3, Configs: map[string]string{"retention.ms": "1000"}, CreatedMs: 1700000000000}))
+	gone := must[*catalog.Topic](t)(catalogtest.CreateTopic(ctx, c, catalog.Topic{Name: "gone", Partitions: 1}))
+	ok(t, catalogtest.AddPartitions(ctx, c, a.ID, 4))
+	ok(t, catalogtest.SetTopicConfigs(ctx, c, a.ID, map[string]string{"cleanup.policy": "compact"}))
+	ok(t, catalogtest.SetBrokerConfigs(ctx, c, "1", map[string]string{"log.cleaner.threads": "2"}))
 	must[int64](t)(c.NextProducerIDs(ctx, 1000))
-	ok(t, c.DeleteTopic(ctx, gone.ID))
+	ok(t, catalogtest.DeleteTopic(ctx, c, gone.ID))
 	return c
 }
 
@@ -161,6 +162,6 @@ func FuzzOpen(f *testing.F) {
 		if err != nil {
 			return
 		}
-		ok(t, c.SetBrokerConfigs(t.Context(), "9", map[string]string{"a": "b"}))
+		ok(t, catalogtest.SetBrokerConfigs(t.Context(), c, "9", map[string]string{"a": "b"}))
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/skeinstream/skein/broker/internal/catalog"
+	"github.com/skeinstream/skein/broker/internal/catalog/catalogtest"
 	"github.com/skeinstream/skein/broker/internal/record"
 	"github.com/skeinstream/skein/internal/settings"
 	"github.com/skeinstream/skein/internal/vfs"
@@ -137,7 +138,7 @@ func (w *world) create(name string, partitions int32, configs ...string) *Topic 
 	for pair := range slices.Chunk(configs, 2) {
 		set[pair[0]] = pair[1]
 	}
-	made, err := w.catalog.CreateTopic(context.Background(), catalog.Topic{Name: name, Partitions: partitions, Configs: set})
+	made, err := catalogtest.CreateTopic(context.Background(), w.catalog, catalog.Topic{Name: name, Partitions: partitions, Configs: set})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -150,14 +151,14 @@ func (w *world) configure(topic *Topic, configs ...string) {
 	for pair := range slices.Chunk(configs, 2) {
 		set[pair[0]] = pair[1]
 	}
-	if err := w.catalog.SetTopicConfigs(context.Background(), topic.ID, set); err != nil {
+	if err := catalogtest.SetTopicConfigs(context.Background(), w.catalog, topic.ID, set); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
 func (w *world) deleteTopic(topic *Topic) {
 	w.t.Helper()
-	if err := w.catalog.DeleteTopic(context.Background(), topic.ID); err != nil {
+	if err := catalogtest.DeleteTopic(context.Background(), w.catalog, topic.ID); err != nil {
 		w.t.Fatal(err)
 	}
 }

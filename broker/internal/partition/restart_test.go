@@ -11,6 +11,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
+	"github.com/skeinstream/skein/broker/internal/catalog/catalogtest"
 	"github.com/skeinstream/skein/internal/vfs"
 )
 
@@ -355,7 +356,7 @@ func TestMorePartitions(t *testing.T) {
 		w.start()
 		topic := w.create("t", 1)
 		first := topic.Partition(0)
-		if err := w.catalog.AddPartitions(context.Background(), topic.ID, 3); err != nil {
+		if err := catalogtest.AddPartitions(context.Background(), w.catalog, topic.ID, 3); err != nil {
 			t.Fatal(err)
 		}
 		if topic.Partition(0) != first || topic.Partition(2) == nil || topic.Partition(3) != nil || topic.Partition(-1) != nil {
