@@ -1,9 +1,10 @@
 // Package api turns requests into calls on the rooms below and their results into responses. It is the third stop of a
-// request's journey: server reads the frame, api decodes it, checks it, asks catalog, partition or a coordinator, and
-// hands the response back to server.
+// request's journey: server reads the frame, api decodes it, checks it, asks catalog or partition, and hands the
+// response back to server.
 //
 // One file serves one request and is named after it (03_metadata.go); it opens with its version notes and contributes
-// one entry to the dispatch table. Kafka's error codes are chosen here and nowhere below.
+// one entry to the dispatch table. Kafka's error codes are chosen here, but for those of records and sequences: the rooms
+// that look at them answer with a code themselves.
 //
 // Serve runs on the reader goroutine of a connection, so a handler never waits there for the disk or for another
 // request. What is answered from memory is answered at once; what changes the catalog goes through Handler.control, one
