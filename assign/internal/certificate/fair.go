@@ -173,3 +173,16 @@ func Ranges(p *Plan) (low, high []int32) {
 	}
 	return low, high
 }
+
+// Within returns everybody that m can pass partitions on to, m included, and the
+// least load among them: it can be relieved of nothing by those outside.
+func Within(p *Plan, m int32) (members []int32, least int32) {
+	g := newPassing(p)
+	least = g.loads[m]
+	g.reach(m, func(v int32) {
+		members = append(members, v)
+		least = min(least, g.loads[v])
+	})
+	slices.Sort(members)
+	return members, least
+}
