@@ -67,7 +67,7 @@ func TestHelpIsForNewcomers(t *testing.T) {
 }
 
 func TestEveryVerbHasHelpThatFitsATerminal(t *testing.T) {
-	for _, verb := range []string{"serve", "topic", "topic create", "topic list", "topic describe", "topic alter", "topic delete", "produce", "consume", "log", "log dump", "settings", "version"} {
+	for _, verb := range []string{"serve", "topic", "topic create", "topic list", "topic describe", "topic alter", "topic delete", "produce", "consume", "log", "log dump", "log repair", "settings", "version"} {
 		var s shell
 		if code := s.run(t.Context(), append(strings.Fields(verb), "--help")...); code != 0 {
 			t.Errorf("%s: exit %d", verb, code)
@@ -80,6 +80,21 @@ func TestEveryVerbHasHelpThatFitsATerminal(t *testing.T) {
 			if n := len([]rune(line)); n > helpWidth {
 				t.Errorf("%s: a line of %d: %s", verb, n, line)
 			}
+		}
+	}
+}
+
+func TestHelpKeepsTheOrderOfOptions(t *testing.T) {
+	connection := func(verb string) string {
+		var s shell
+		s.run(t.Context(), append(strings.Fields(verb), "--help")...)
+		_, group, _ := strings.Cut(s.stdout.String(), "\n"+groupConnection+":\n")
+		return group
+	}
+	want := connection("produce")
+	for _, verb := range []string{"consume", "topic create", "topic list", "topic describe"} {
+		if got := connection(verb); got != want || want == "" {
+			t.Errorf("skein %s has other connection options, or in another order, than produce:\n%s", verb, got)
 		}
 	}
 }

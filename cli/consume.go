@@ -69,7 +69,6 @@ skein consume images --output framed --exit-at-end > images.bin`,
 
 func (c *consumeFlags) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringVarP(&c.from, "from", "o", "beginning", "`WHERE` where to start: beginning, end, an offset, -N, a time or an age (see above)")
 	f.Int32SliceVarP(&c.partitions, "partition", "p", nil, "`N,…` the partitions to read instead of all")
 	f.BoolVarP(&c.exitAtEnd, "exit-at-end", "e", false, "stop at what was the end of each partition when the command began")

@@ -36,7 +36,6 @@ const (
 
 func (p *produceFlags) register(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringVarP(&p.input, "input", "i", inputLines, "`FORM` form of the input: lines, json, framed or framed-values")
 	f.StringVarP(&p.keySeparator, "key-separator", "K", "", "`TEXT` what stands between key and value in lines; escapes: \\t \\0 \\xHH …")
 	f.StringVarP(&p.delimiter, "delimiter", "D", `\n`, "`TEXT` what ends a record in lines; \\0 for NUL")

@@ -61,7 +61,6 @@ skein serve --config server.properties`,
 
 // registerServe adds the flags of serve itself and one for every setting.
 func registerServe(f *pflag.FlagSet) {
-	f.SortFlags = false
 	f.StringArray("listen", nil, "`ADDRESS` where to listen (see above); may be repeated (default 127.0.0.1:9092)")
 	f.String("data", "", "`DIR` directory that holds everything (default "+defaultData+")")
 	f.String("http", "", "`HOST:PORT` address of /metrics, /healthz and /readyz; '' for none (default "+defaultHTTP+")")

@@ -42,7 +42,6 @@ skein topic alter orders --partitions 12`,
 		Args: oneArg("the name of a topic"),
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.StringArrayVarP(&t.set, "set", "s", nil, "`NAME=VALUE` topic setting to set; may be repeated")
 	f.StringSliceVar(&t.unset, "unset", nil, "`NAME` topic setting to give back to its default; may be repeated")
 	f.IntVarP(&t.partitions, "partitions", "p", 0, "`NUMBER` partitions to have in the end; it can only grow, and keys move to other partitions")

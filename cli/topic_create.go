@@ -41,7 +41,6 @@ skein topic create latest --set cleanup.policy=compact --if-not-exists`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	f := cmd.Flags()
-	f.SortFlags = false
 	f.Int32VarP(&c.partitions, "partitions", "p", -1, "`NUMBER` number of partitions (default: the broker's)")
 	f.Int16VarP(&c.replication, "replication-factor", "r", -1, "`NUMBER` copies of each partition (default: the broker's)")
 	f.StringArrayVarP(&c.configs, "set", "s", nil, "`NAME=VALUE` topic setting; may be repeated")

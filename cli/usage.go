@@ -58,6 +58,7 @@ func usageCommands(w io.Writer, cmd *cobra.Command) {
 }
 
 func usageFlags(w io.Writer, cmd *cobra.Command) {
+	cmd.Flags().SortFlags = false // their order is meant
 	for _, group := range []string{"", groupSettings, groupConnection, groupGlobal} {
 		var flags []*pflag.Flag
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
