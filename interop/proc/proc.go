@@ -63,9 +63,6 @@ func (p *Process) Await(ctx context.Context, text string) (string, error) {
 // Pid is the child's process id.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// Ended is closed when the child has ended.
-func (p *Process) Ended() <-chan struct{} { return p.ended }
-
 // Tail is the last piece of the child's output.
 func (p *Process) Tail() string { return p.log.tail() }
 

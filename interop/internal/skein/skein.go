@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	startPatience = 30 * time.Second
-	stopPatience  = 30 * time.Second
+	startPatience = 2 * time.Minute // they only end a hang
+	stopPatience  = 2 * time.Minute
 )
 
 // Options say how to run the broker.
@@ -41,6 +41,7 @@ type Broker struct {
 	log      string
 	settings map[string]string
 	process  *proc.Process
+	killed   bool
 }
 
 // EnvBinary names the environment variable that gives a skein command built
@@ -110,7 +111,7 @@ func (b *Broker) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.process = process
+	b.process, b.killed = process, false
 	ready, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
 	if _, err := process.Await(ready, "ready"); err != nil {
@@ -140,16 +141,17 @@ func settingFlags(settings map[string]string) []string {
 }
 
 // Kill ends the process as a crash would (SIGKILL).
-func (b *Broker) Kill() { b.process.Kill() }
+func (b *Broker) Kill() {
+	b.process.Kill()
+	b.killed = true
+}
 
-// Stop ends the process cleanly; one that has ended already is left alone.
+// Stop ends the process cleanly, unless Kill has ended it. One that ended by itself is an error.
 func (b *Broker) Stop() error {
-	select {
-	case <-b.process.Ended():
+	if b.killed {
 		return nil
-	default:
-		return b.process.Stop(stopPatience)
 	}
+	return b.process.Stop(stopPatience)
 }
 
 // Log is everything the broker has said, over all its starts.
