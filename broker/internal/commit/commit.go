@@ -50,9 +50,10 @@ type Key struct {
 	Partition int32
 }
 
-// Target is a partition as the committer sees it, a pointer or otherwise comparable. Its methods are never called concurrently with one another and never
-// from within Enqueue, so they may take the lock under which the partition enqueues. They hold up everybody else's
-// commits, so they do not wait for anything but the disk. Slices of writes are valid during the call only.
+// Target is a partition as the committer sees it, a pointer or otherwise comparable. Its methods are never called
+// concurrently with one another and never from within Enqueue, so they may take the lock under which the partition
+// enqueues. They hold up everybody else's commits, so they do not wait for anything but the disk. Slices of writes are
+// valid during the call only.
 type Target interface {
 	Key() Key
 	// WriteSegment writes the bytes to the segment, in order and without sync. A write that failed is tried again with the
@@ -135,9 +136,9 @@ type note struct {
 }
 
 // Open replays the log in dir, which is made when missing, and opens it for writing. Replay gets, in order, the frames of
-// all rounds that may have been answered; its error ends Open, save ErrKeep. A torn last round is left out without a word; anything else
-// that cannot be read is a *DamageError, and then nothing has been changed. What was replayed is durable in the log, not
-// in segments; it is replayed again until a checkpoint, which Run makes at once if SyncSegments is set.
+// all rounds that may have been answered; its error ends Open, save ErrKeep. A torn last round is left out without a word;
+// anything else that cannot be read is a *DamageError, and then nothing has been changed. What was replayed is durable in
+// the log, not in segments; it is replayed again until a checkpoint, which Run makes at once if SyncSegments is set.
 func Open(fs vfs.FS, dir string, cfg Config, replay func(Frame) error) (*Committer, error) {
 	cfg = cfg.withDefaults()
 	wal, err := openWAL(fs, dir, cfg, replay)

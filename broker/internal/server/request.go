@@ -65,7 +65,8 @@ type Response struct {
 	Chunks []Chunk
 	// ErrorCode is the error that the metrics count the request under; it is not sent.
 	ErrorCode int16
-	// ThrottleMs is for how long the connection is not read after this response, in milliseconds (KIP-219: the client hears of it first).
+	// ThrottleMs is for how long the connection is not read after this response, in milliseconds (KIP-219: the client hears
+	// of it first).
 	ThrottleMs int
 	// Release, when set, is called once the response has been written or dropped: until then its bytes and files must
 	// stay as they are. It is called on a writer and must not wait.
