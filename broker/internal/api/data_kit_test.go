@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"math/rand/v2"
 	"testing"
@@ -192,16 +191,7 @@ func (b *testBroker) send(req kmsg.Request) {
 
 func (b *testBroker) sendBody(key, version int16, flexible bool, body []byte) {
 	b.t.Helper()
-	frame := []byte{0, 0, 0, 0}
-	frame = binary.BigEndian.AppendUint16(frame, uint16(key))
-	frame = binary.BigEndian.AppendUint16(frame, uint16(version))
-	frame = append(frame, 0, 0, 0, 7, 0, 1, 'c')
-	if flexible {
-		frame = append(frame, 0)
-	}
-	frame = append(frame, body...)
-	binary.BigEndian.PutUint32(frame, uint32(len(frame)-4))
-	if _, err := b.conn.Write(frame); err != nil {
+	if _, err := b.conn.Write(frameOf(key, version, flexible, body)); err != nil {
 		b.t.Fatal(err)
 	}
 }

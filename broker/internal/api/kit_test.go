@@ -70,9 +70,8 @@ func (b *testBroker) serve() {
 	})
 }
 
-// raw sends one request and returns what follows the correlation id in the response.
-func (b *testBroker) raw(key, version int16, flexible bool, body []byte) []byte {
-	b.t.Helper()
+// frameOf is a request with correlation id 7 from the client c.
+func frameOf(key, version int16, flexible bool, body []byte) []byte {
 	frame := []byte{0, 0, 0, 0}
 	frame = binary.BigEndian.AppendUint16(frame, uint16(key))
 	frame = binary.BigEndian.AppendUint16(frame, uint16(version))
@@ -82,6 +81,13 @@ func (b *testBroker) raw(key, version int16, flexible bool, body []byte) []byte 
 	}
 	frame = append(frame, body...)
 	binary.BigEndian.PutUint32(frame, uint32(len(frame)-4))
+	return frame
+}
+
+// raw sends one request and returns what follows the correlation id in the response.
+func (b *testBroker) raw(key, version int16, flexible bool, body []byte) []byte {
+	b.t.Helper()
+	frame := frameOf(key, version, flexible, body)
 	go func() { _, _ = b.conn.Write(frame) }()
 	head := make([]byte, 8)
 	if _, err := io.ReadFull(b.conn, head); err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -205,15 +204,7 @@ func (c *client) wantAnswer(correlation int32, body string) {
 func (c *client) wantClosed() {
 	c.t.Helper()
 	_, err := io.ReadFull(c.conn, make([]byte, 1))
-	if err == nil || errors.Is(err, errDeadline(err)) {
+	if err == nil || isTimeout(err) {
 		c.t.Fatalf("the connection is open, want it closed (%v)", err)
 	}
-}
-
-// errDeadline returns err if it is a timeout, else an error that err is not.
-func errDeadline(err error) error {
-	if isTimeout(err) {
-		return err
-	}
-	return errors.New("no timeout")
 }
