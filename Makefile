@@ -33,7 +33,7 @@ tidy:
 	@for m in $(MODULES); do echo "== tidy $$m"; (cd $$m && $(GO) mod tidy -diff) || exit 1; done
 
 generate:
-	$(GO) generate ./...
+	$(GO) run ./internal/settings/gen
 
 # The other systems build: durable writes, the directory lock and sendfile each have one file a system.
 cross:
