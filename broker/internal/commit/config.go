@@ -20,8 +20,6 @@ type Config struct {
 	// for checkpoints that are due by size, and at the end of Shutdown; without it there are only those that Checkpoint is
 	// called for. Its error is fatal.
 	SyncSegments func() error
-	// DelayMax is how long a round waits for more writes before it starts, for disks on which a sync is dear. Default 0.
-	DelayMax time.Duration
 	// SyncsMax is how many syncs run at once in a round. Default 4.
 	SyncsMax int
 	// RetryMin and RetryMax bound the time between attempts to write to a segment that failed after its bytes were durable

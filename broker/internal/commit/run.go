@@ -86,22 +86,8 @@ func (c *Committer) wait(ctx context.Context, worked bool, retry *backoff) error
 		return c.retryStuck()
 	case <-next:
 	case <-c.wake:
-		if !worked {
-			c.delay(ctx)
-		}
 	}
 	return nil
-}
-
-// delay lets more writes come, if so configured.
-func (c *Committer) delay(ctx context.Context) {
-	if c.cfg.DelayMax <= 0 {
-		return
-	}
-	select {
-	case <-c.cfg.After(c.cfg.DelayMax):
-	case <-ctx.Done():
-	}
 }
 
 // step answers requests of checkpoints and runs one round, if there is work for one.

@@ -268,30 +268,6 @@ func TestShutdownGivesUpOnAStuckPartitionWithItsContext(t *testing.T) {
 	})
 }
 
-func TestRoundWaitsForMoreWhenToldTo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rounds := 0
-		cfg := Config{DelayMax: 5 * time.Millisecond, Events: Events{Round: func(RoundStats) { rounds++ }}}
-		cl := openCluster(t, vfs.NewMemory(), 1, cfg)
-		cl.tell()
-		stop := cl.running()
-		synctest.Wait()
-		start := time.Now()
-		for range 3 {
-			cl.parts[0].append("x", 1)
-			synctest.Wait()
-		}
-		for range 3 {
-			<-cl.parts[0].told
-		}
-		took := time.Since(start)
-		check(t, stop())
-		if rounds != 1 || took != 5*time.Millisecond {
-			t.Fatal(rounds, took)
-		}
-	})
-}
-
 func TestSparesAreMadeInTheBackgroundAndNotTooOftenOnAFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		faults := vfs.NewFaults(vfs.NewMemory())
