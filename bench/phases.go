@@ -153,6 +153,9 @@ func librdkafka(size int) func(context.Context, *visit) error {
 			return err
 		}
 		count := v.options.plan.others[size]
+		if err := v.kcat.Prepare(size, count); err != nil {
+			return err
+		}
 		err = v.throughput("librdkafka", "produce", size, count, func() (float64, error) {
 			return v.kcat.Produce(ctx, v.broker.Addr, topic, size, count)
 		})

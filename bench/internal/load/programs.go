@@ -59,6 +59,12 @@ func FindKcat(dir string) (k Kcat, ok bool) {
 	return Kcat{command: command, dir: dir}, err == nil
 }
 
+// Prepare writes the lines that Produce sends, so that it need not.
+func (k Kcat) Prepare(size, count int) error {
+	_, err := k.input(size, count)
+	return err
+}
+
 // Produce sends count lines of size bytes with acks=all and returns the
 // records a second of the program's whole time.
 func (k Kcat) Produce(ctx context.Context, addr, topic string, size, count int) (float64, error) {
