@@ -31,10 +31,14 @@ func quiet() map[string]string {
 
 func startPair(t *testing.T) *pair {
 	t.Helper()
+	kafkaSettings := quiet()
+	kafkaSettings["log.initial.task.delay.ms"] = "3600000"
+	k := target.Kafka(t, kafka.Options{Settings: kafkaSettings})
 	settings := quiet()
-	settings["log.initial.task.delay.ms"] = "3600000"
-	k := target.Kafka(t, kafka.Options{Settings: settings})
-	broker := target.Start(t, quiet())
+	if os.Getenv(target.Env) == "kafka" {
+		settings = kafkaSettings
+	}
+	broker := target.Start(t, settings)
 	var allowed []allowance
 	if broker.IsSkein() {
 		allowed = wanted()

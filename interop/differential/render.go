@@ -1,7 +1,6 @@
 package differential
 
 import (
-	"bytes"
 	"fmt"
 	"reflect"
 	"sort"
@@ -172,7 +171,7 @@ func (s *side) special(name, topic string, v reflect.Value) (string, bool) {
 		return s.epochName(topic, int32(v.Int())), true
 	case "LogAppendTime", "Timestamp", "LastTimestamp":
 		return s.timeName(v.Int()), true
-	case "TotalBytes", "UsableBytes":
+	case "TotalBytes", "UsableBytes", "FinalizedFeaturesEpoch":
 		return sign(v.Int()), true
 	case "Dir":
 		return "a path", true
@@ -299,11 +298,4 @@ func value(m map[string]string, path string) string {
 		return v
 	}
 	return "(absent)"
-}
-
-func brief(b []byte) string {
-	if len(b) > 24 {
-		return fmt.Sprintf("%q…(%d bytes)", b[:24], len(b))
-	}
-	return string(bytes.TrimSpace([]byte(fmt.Sprintf("%q", b))))
 }

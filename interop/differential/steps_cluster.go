@@ -3,6 +3,7 @@ package differential
 import (
 	"fmt"
 	"sort"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -80,7 +81,7 @@ func (s *side) settleAuto(names []string, auto bool) error {
 		if !waiting {
 			break
 		}
-		pause(5 * 1e6)
+		pause(5 * time.Millisecond)
 	}
 	var served []string
 	for _, name := range names {

@@ -1,6 +1,9 @@
 package differential
 
 import (
+	"strings"
+	"time"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -127,7 +130,14 @@ func (w *world) incrementalAlterConfigs() step {
 			}
 			return request
 		},
-		after: afterConfigs,
+		after: func(s *side, response kmsg.Response) error {
+			for _, r := range response.(*kmsg.IncrementalAlterConfigsResponse).Resources {
+				if r.ErrorCode != 0 {
+					return nil
+				}
+			}
+			return s.settleConfigs(resource, changes, validateOnly)
+		},
 	}
 }
 
@@ -150,13 +160,55 @@ func (w *world) alterConfigs() step {
 			request.Resources = append(request.Resources, one)
 			return request
 		},
-		after: afterConfigs,
+		after: func(s *side, response kmsg.Response) error {
+			for _, r := range response.(*kmsg.AlterConfigsResponse).Resources {
+				if r.ErrorCode != 0 {
+					return nil
+				}
+			}
+			return s.settleConfigs(resource, changes, validateOnly)
+		},
 	}
 }
 
-// afterConfigs gives a broker the moment that it needs to hand new settings to
-// its logs; no answer tells when that has happened.
-func afterConfigs(*side, kmsg.Response) error {
-	pause(30 * 1e6)
+// settleConfigs waits until a change of settings that was accepted is seen, and
+// gives a broker the moment more that it needs to hand it to its logs.
+func (s *side) settleConfigs(resource string, changes []alteration, validateOnly bool) error {
+	for range 100 {
+		if validateOnly {
+			return nil
+		}
+		request := kmsg.NewPtrDescribeConfigsRequest()
+		one := kmsg.NewDescribeConfigsRequestResource()
+		one.ResourceType, one.ResourceName = kmsg.ConfigResourceTypeTopic, resource
+		request.Version, request.Resources = 1, append(request.Resources, one)
+		response, err := s.ask(request)
+		if err != nil {
+			return err
+		}
+		if seen(response.(*kmsg.DescribeConfigsResponse), changes) {
+			break
+		}
+		pause(5 * time.Millisecond)
+	}
+	pause(20 * time.Millisecond)
 	return nil
+}
+
+// seen tells whether the values that changes set are described. Those that
+// take away or append are published together with them, or alone.
+func seen(response *kmsg.DescribeConfigsResponse, changes []alteration) bool {
+	for _, c := range changes {
+		if c.op != kmsg.IncrementalAlterConfigOpSet || c.null {
+			continue
+		}
+		for _, r := range response.Resources {
+			for _, described := range r.Configs {
+				if described.Name == c.name && described.Value != nil && *described.Value != strings.ReplaceAll(c.value, " ", "") {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }

@@ -3,6 +3,7 @@ package differential
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -107,9 +108,8 @@ func (w *world) oddTopic() topicSpec {
 
 func (w *world) createStep(specs []topicSpec, validateOnly bool) step {
 	version := w.version(kmsg.CreateTopics)
-	var names, texts []string
+	var texts []string
 	for _, spec := range specs {
-		names = append(names, spec.name)
 		texts = append(texts, fmt.Sprintf("%+v", spec))
 	}
 	return step{
@@ -192,18 +192,29 @@ func (w *world) deleteTopics() step {
 			}
 			return request
 		},
-		after: func(s *side, _ kmsg.Response) error { return s.settleDeleted(t.name) },
+		after: func(s *side, response kmsg.Response) error { return s.settleDeleted(t.name, response) },
 	}
 }
 
-// settleDeleted waits until metadata and logs tell the same of a topic that
-// may have been deleted.
-func (s *side) settleDeleted(name string) error {
-	if name == "" {
-		return nil
+// settleDeleted waits until a topic that was deleted is gone from the metadata.
+func (s *side) settleDeleted(name string, response kmsg.Response) error {
+	for _, t := range response.(*kmsg.DeleteTopicsResponse).Topics {
+		if t.ErrorCode != 0 {
+			return nil
+		}
 	}
-	pause(20 * 1e6)
-	return nil
+	for range 1000 {
+		response, err := s.ask(metadataOf(name))
+		if err != nil {
+			return err
+		}
+		if topics := response.(*kmsg.MetadataResponse).Topics; len(topics) == 1 && topics[0].ErrorCode != 0 {
+			pause(10 * time.Millisecond) // the log goes a moment after
+			return nil
+		}
+		pause(5 * time.Millisecond)
+	}
+	return fmt.Errorf("%s did not go away", name)
 }
 
 func (w *world) createPartitions() step {
@@ -249,7 +260,7 @@ func (s *side) settlePartitions(name string, count int32) error {
 		if topics := response.(*kmsg.MetadataResponse).Topics; len(topics) == 1 && int32(len(topics[0].Partitions)) >= count {
 			return s.settle(name)
 		}
-		pause(5 * 1e6)
+		pause(5 * time.Millisecond)
 	}
 	return fmt.Errorf("%s did not come to have %d partitions", name, count)
 }
