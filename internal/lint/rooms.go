@@ -34,9 +34,10 @@ const (
 // point down; only broker knows everyone below it.
 var rooms = map[string]room{
 	"cmd/skein":               {Rooms: []string{"cli"}},
-	"cli":                     {Rooms: []string{"broker", "cli/internal/*", "internal/nearest", "internal/settings", "internal/vfs"}, Others: []string{cobra, koanf, properties, kgo, kadm, kmsg, kerr}},
+	"cli":                     {Rooms: []string{"assign", "broker", "cli/internal/*", "internal/nearest", "internal/settings", "internal/vfs"}, Others: []string{cobra, koanf, properties, kgo, kadm, kmsg, kerr}},
 	"cli/internal/connect":    {Rooms: []string{"cli/internal/problem"}, Others: []string{cobra, koanf, kgo, kadm, kerr, sasl}},
 	"cli/internal/problem":    {Rooms: []string{"internal/nearest"}},
+	"cli/internal/rebalance":  {Rooms: []string{"assign"}},
 	"cli/internal/recordtext": {Others: []string{kgo}},
 
 	"broker":                              {Rooms: []string{"broker/internal/*", "internal/settings", "internal/vfs"}, Others: []string{prometheus, xsync}},
