@@ -108,9 +108,9 @@ func (h *Handler) Flexible(key, version int16) bool {
 	return ok && version >= e.flexible
 }
 
-// The limits of all requests but Produce, which carries records and is decoded in place. The largest honest ones name
-// every partition of a large broker: at some 20 bytes each, controlBytes hold 200,000. Decoded and answered, a request
-// takes 10 to 60 times its size when its parts are as small as they can be.
+// The limits of all requests but Produce, which carries records and is decoded in place. At 64 bytes
+// each, controlBytes hold partitionsMax of what a request can name. Decoded and answered, a request takes 10 to 60 times
+// its size when its parts are as small as they can be.
 const (
 	controlBytes  = 4 << 20
 	controlSpread = 32

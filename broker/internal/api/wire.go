@@ -9,8 +9,8 @@ import (
 // errMalformed is what a request that cannot be read fails with; its connection is closed.
 var errMalformed = errors.New("malformed request")
 
-// partitionsMax is how many partitions one Produce or Fetch may name. A few bytes each would otherwise cost the broker
-// many times their size in memory.
+// partitionsMax is how many partitions, or other things, a request may name. A few bytes each would otherwise cost the
+// broker many times their size in memory.
 const partitionsMax = 1 << 16
 
 // wireReader takes the fields of a request off its body, in order, without copying: what it returns shares the body's
