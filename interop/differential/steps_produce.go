@@ -183,10 +183,7 @@ func (w *world) sequence(b *batchSpec, p place) {
 	case 4:
 		b.sequence, b.epoch = 0, 1
 	case 5:
-		b.sequence = next
-		if !strings.HasSuffix(p.topic.name, reencoded) {
-			b.epoch = -1 // -1 as an epoch cannot be encoded anew by Kafka
-		}
+		b.sequence, b.epoch = next, -1
 	case 6:
 		b.sequence = 1<<31 - 1 - count/2 // wraps
 	default:

@@ -237,6 +237,9 @@ type Tools struct {
 	classPath string
 }
 
+// ClassPath is a Java class path that holds the release's jars.
+func (t Tools) ClassPath() string { return t.classPath }
+
 // Names of the tools' classes.
 const (
 	TopicCommand        = "org.apache.kafka.tools.TopicCommand"
