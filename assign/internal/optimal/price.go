@@ -8,7 +8,7 @@ import (
 	"github.com/skeinstream/skein/assign/internal/moves"
 )
 
-// ErrTooLarge: the goals of so large a group do not fit into one 64-bit number.
+// ErrTooLarge says that the goals of so large a group do not fit into one 64-bit number.
 var ErrTooLarge = errors.New("too many partitions and members for this many goals")
 
 // price makes the goals into one number: what is paid for the first exceeds all

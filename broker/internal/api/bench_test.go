@@ -24,7 +24,6 @@ import (
 // benchBroker is a broker over real files and a loopback connection.
 type benchBroker struct {
 	*testBroker
-	frame []byte
 }
 
 func startBench(b *testing.B, configs map[string]string) *benchBroker {

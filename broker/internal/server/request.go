@@ -104,7 +104,7 @@ func (r *Request) NoReply() { r.finish(result{outcome: silent}) }
 // Fail finishes r by closing the connection, after the responses before it have been written.
 func (r *Request) Fail(err error) { r.finish(result{outcome: failed, err: err}) }
 
-// Contain, when it is deferred, contains a panic to the request's connection: one broken request must not take the broker
+// Contain contains, when it is deferred, a panic to the request's connection: one broken request must not take the broker
 // from everybody else. It is as loud as it can be. The server does so around Serve; a handler that goes on with r on
 // another goroutine does it there. The body is abandoned, since whatever the handler began may still read it.
 func (r *Request) Contain() {
