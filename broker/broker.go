@@ -169,6 +169,7 @@ func (b *Broker) fail(reason error) {
 		b.failure = reason
 		b.cfg.Logger.Error("the broker cannot go on and stops serving", "error", reason)
 		close(b.failed)
+		b.table.Fail(reason)
 	}
 }
 

@@ -118,18 +118,24 @@ func (p *Partition) Append(a *Append) {
 		a.finish(p.refused(refused))
 		return
 	}
-	if p.table.space.low() {
-		p.refuseForSpace(a)
-		return
+	switch {
+	case p.table.space.low():
+		p.refuse(a, p.table.space.failure())
+	case p.stuck.Load(): // or it would wait, in memory, for as long as the disk is full
+		r := failure(kerr.KafkaStorageError.Code)
+		r.Message = "the segment cannot be written now"
+		p.refuse(a, r)
+	default:
+		p.submit(a)
 	}
-	p.submit(a)
 }
 
-func (p *Partition) refuseForSpace(a *Append) {
+// refuse finishes a valid append that is not let in now.
+func (p *Partition) refuse(a *Append, r Result) {
 	p.mu.Lock()
 	p.awaited.failed(a.header)
 	p.mu.Unlock()
-	a.finish(p.table.space.failure())
+	a.finish(r)
 }
 
 // validate checks the batch by the topic's rules and puts the bytes to be stored in place of those that were sent.

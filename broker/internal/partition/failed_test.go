@@ -24,6 +24,7 @@ func TestAFailureLeavesTheAppendsBelowItUnderWay(t *testing.T) {
 		durable := send(p, from(7, 0, 0, 1))
 		synctest.Wait()
 		healLog := faults.Fail(vfs.Rule{Op: vfs.OpWrite, Name: "*.wal", Err: syscall.ENOSPC})
+		p.stuck.Store(false) // as if those to come had come before the first attempt failed
 		w.appended(p, from(7, 0, 1, 1), kerr.KafkaStorageError.Code)
 		repeat, early := send(p, from(7, 0, 0, 1)), send(p, from(7, 0, 2, 1))
 		synctest.Wait()
@@ -35,6 +36,11 @@ func TestAFailureLeavesTheAppendsBelowItUnderWay(t *testing.T) {
 		}
 		w.appended(p, from(7, 0, 1, 1), kerr.KafkaStorageError.Code) // and again with a repeat that waits
 		healLog()
+		w.settle(2 * time.Second) // the committer tries again
+		if r := w.appended(p, from(7, 0, 1, 1), kerr.KafkaStorageError.Code); r.Message == "" { // until the segment can be written
+			t.Error("no word about the reason")
+		}
+		p.stuck.Store(false)
 		next := send(p, from(7, 0, 1, 1))
 		healSegment()
 		w.settle(5 * time.Second)
@@ -156,4 +162,31 @@ func TestAwaitedHasABound(t *testing.T) {
 	if len(w) > awaitedMax {
 		t.Errorf("%d producers are awaited", len(w))
 	}
+}
+
+// TestARelaxedModeEndsBeforeAnybodyHearsOfIt: who has been told that the mode is always relies on it at once.
+func TestARelaxedModeEndsBeforeAnybodyHearsOfIt(t *testing.T) {
+	inBubble(t, func(w *world) {
+		if err := w.open(); err != nil { // the housekeeper does not run yet
+			t.Fatal(err)
+		}
+		topic := w.create("t", 1, "skein.durability", "os")
+		p := topic.Partition(0)
+		w.appended(p, batch(1), 0)
+		w.configure(topic, "skein.durability", "always")
+		parked := send(p, batch(1))
+		if parked.count() != 0 {
+			t.Errorf("an append was answered that is not on the disk: %+v", parked.Result)
+		}
+		w.configure(topic, "skein.durability", "os") // and back, before the change was made
+		w.run()
+		if parked.count() != 1 || parked.Result.BaseOffset != 1 {
+			t.Errorf("told %d times, %+v", parked.count(), parked.Result)
+		}
+		w.appended(p, batch(1), 0)
+		if !p.relaxed || p.changing {
+			t.Errorf("relaxed %v, changing %v", p.relaxed, p.changing)
+		}
+		w.stop()
+	})
 }

@@ -13,7 +13,8 @@ import (
 //   - from a relaxed mode to always, until what is in the page cache is durable. Else a power cut could leave a hole below
 //     batches that the write-ahead log has.
 //
-// Only the housekeeper begins a change, so there is never more than one.
+// The first is begun by the housekeeper, the second by who changes the setting, before anybody hears of it; the housekeeper
+// ends both, and a setting that has changed back meanwhile is a change of its own.
 
 // unflushed is what a relaxed mode has written and not synced. Partition.mu guards it.
 type unflushed struct {
@@ -71,11 +72,11 @@ func (p *Partition) followMode() error {
 	return nil
 }
 
-// beginStrict parks appends if the mode goes from relaxed to always.
+// beginStrict parks appends if the mode goes from relaxed to always, or has begun to.
 func (p *Partition) beginStrict(want bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.state != online || !p.relaxed || want {
+	if p.state != online || !p.relaxed || want && !p.changing {
 		return false
 	}
 	p.changing = true

@@ -187,9 +187,11 @@ func (t *Table) removeAbsent(before, after *topicIndex) {
 // reconfigure passes changed settings on to a topic's partitions.
 func (t *Table) reconfigure(topic *Topic, set settings.Topic) {
 	topic.configure(set)
+	relaxed := topic.state.Load().relaxed()
 	for _, p := range topic.Partitions() {
 		if p.Refusal() == 0 {
 			p.log.Reconfigure(storageOf(&set))
+			p.beginStrict(relaxed) // who sees the new mode may rely on it; the housekeeper does the rest
 		}
 	}
 	t.poke()
@@ -202,6 +204,9 @@ func (t *Table) poke() {
 	default:
 	}
 }
+
+// Fail ends Run with the reason, and nothing is written any more: somebody else has found that the disk cannot be trusted.
+func (t *Table) Fail(reason error) { t.fail("the broker has failed", reason) }
 
 // fail ends Run: what is on the disk is not known any more.
 func (t *Table) fail(act string, err error) {

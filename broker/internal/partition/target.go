@@ -23,6 +23,7 @@ func (p *Partition) WriteSegment(w *commit.Write) error {
 	if err == nil {
 		err = p.log.Write(b, w.Tag.(*Append).came)
 	}
+	p.stuck.Store(err != nil)
 	switch {
 	case err == nil:
 		return nil
@@ -70,12 +71,21 @@ func (p *Partition) Committed(ws []*commit.Write) {
 		a.Result = p.success(a)
 		done.add(a)
 	}
+	p.unstick()
 	p.advance(ws[len(ws)-1].Last+1, &woken)
 	p.answerRepeats(&done)
 	p.drained(&done, &woken)
 	p.mu.Unlock()
 	done.finish()
 	woken.wake()
+}
+
+// unstick lets appends in again once nothing is left that the committer would try again: the next one finds out. The
+// caller holds p.mu.
+func (p *Partition) unstick() {
+	if p.underway.first == nil {
+		p.stuck.Store(false)
+	}
 }
 
 // answerRepeats answers the duplicates whose originals are durable now. The caller holds p.mu.
@@ -109,6 +119,7 @@ func (p *Partition) Failed(ws []*commit.Write, err error) {
 	}
 	p.underway.cut(p.next)
 	p.recount()
+	p.unstick()
 	waiting := p.repeats
 	p.repeats = chain{}
 	for a := range waiting.each {
