@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,10 +112,27 @@ func settingsHint(names []string) string {
 		if _, known := settings.Topics().Lookup(name); known {
 			continue
 		}
+		if twin := topicTwin(name); twin != "" {
+			return fmt.Sprintf("%s is a setting of brokers: that of a topic is %s", name, twin)
+		}
 		if near := settings.Topics().Nearest(name); near != "" {
 			return fmt.Sprintf("did you mean %s instead of %s? `skein settings --topic` lists them all", near, name)
 		}
 		return "`skein settings --topic` lists the settings of topics"
+	}
+	return ""
+}
+
+// topicTwin names the topic setting for which a broker setting holds the
+// default, under one of its names.
+func topicTwin(name string) string {
+	broker, _ := settings.Brokers().Lookup(name)
+	for _, d := range settings.Topics().All() {
+		for _, synonym := range d.Synonyms {
+			if synonym == name || slices.Contains(broker.Synonyms, synonym) {
+				return d.Name
+			}
+		}
 	}
 	return ""
 }
@@ -141,6 +159,9 @@ func refusal(act, topic string, err error, message, hint string) error {
 	}
 	if hint == "" {
 		hint = codeHint(err)
+	}
+	if errors.Is(err, kerr.InvalidTopicException) && strings.Contains(message, "collides") {
+		hint = "metrics take . and _ alike: choose a name that differs in something else"
 	}
 	return &problem.Error{What: fmt.Sprintf("cannot %s topic %s: %s", act, topic, reason), Hint: hint, Err: err}
 }

@@ -99,6 +99,9 @@ func (t topicAlter) alterConfigs(ctx context.Context, admin *kadm.Client, done *
 	if len(changes) == 0 {
 		return nil
 	}
+	if err := t.knowsUnset(ctx, admin, done.Topic); err != nil {
+		return err
+	}
 	alter := admin.AlterTopicConfigs
 	if t.dryRun {
 		alter = admin.ValidateAlterTopicConfigs
@@ -117,6 +120,29 @@ func (t topicAlter) alterConfigs(ctx context.Context, admin *kadm.Client, done *
 			done.Set[c.Name] = *c.Value
 		} else {
 			done.Unset = append(done.Unset, c.Name)
+		}
+	}
+	return nil
+}
+
+// knowsUnset looks whether the topic has what --unset names: brokers take
+// anything there without a word. When they do not tell, altering will.
+func (t topicAlter) knowsUnset(ctx context.Context, admin *kadm.Client, topic string) error {
+	if len(t.unset) == 0 {
+		return nil
+	}
+	described, err := admin.DescribeTopicConfigs(ctx, topic)
+	configs, missing := described.On(topic, nil)
+	if err != nil || missing != nil || configs.Err != nil {
+		return nil
+	}
+	var known []string
+	for _, c := range configs.Configs {
+		known = append(known, c.Key)
+	}
+	for _, name := range t.unset {
+		if !slices.Contains(known, name) {
+			return problem.New(settingsHint([]string{name}), "cannot alter topic %s: there is no setting %q", topic, name)
 		}
 	}
 	return nil

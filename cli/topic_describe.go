@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -119,10 +120,16 @@ func gatherFacts(ctx context.Context, admin *kadm.Client, details kadm.TopicDeta
 	return facts, nil
 }
 
-// partly says that some brokers answered and others did not.
+// partly says that what is missing may be left out: some brokers answered and
+// others did not, or partitions have no leader who could.
 func partly(err error) bool {
 	shards, ok := errors.AsType[*kadm.ShardErrors](err)
-	return ok && !shards.AllFailed
+	if !ok {
+		return false
+	}
+	return !shards.AllFailed || !slices.ContainsFunc(shards.Errs, func(e kadm.ShardError) bool {
+		return !errors.Is(e.Err, kerr.LeaderNotAvailable)
+	})
 }
 
 func (f topicFacts) describe(d kadm.TopicDetail, all bool) describedTopic {

@@ -49,7 +49,7 @@ skein topic list --json | jq -r '.[].topic'`,
 			if err != nil {
 				return fmt.Errorf("listing topics: %w", err)
 			}
-			return a.printTopics(listTopics(topics, internal, keep))
+			return a.printTopics(listTopics(topics, internal, keep), args)
 		})
 	}
 	return cmd
@@ -81,9 +81,13 @@ func listTopics(topics kadm.TopicDetails, internal bool, keep func(string) bool)
 	return list
 }
 
-func (a *app) printTopics(list []listedTopic) error {
+func (a *app) printTopics(list []listedTopic, pattern []string) error {
 	return a.print(list, func(w io.Writer) {
-		if len(list) == 0 {
+		switch {
+		case len(list) == 0 && len(pattern) > 0:
+			fmt.Fprintf(a.env.Stderr, "no topic matches %q\n", pattern[0])
+			return
+		case len(list) == 0:
 			fmt.Fprintln(a.env.Stderr, "there are no topics; `skein topic create NAME` makes one")
 			return
 		}
