@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -18,16 +19,19 @@ import (
 // A peer may still send a part of a frame and then nothing. That costs nobody anything while there is memory. Once a reader
 // has waited for longer than patience, owners of frames that did not grow for that long lose their connections.
 //
-// All this may take long when many peers send slowly on purpose. Small requests that are here do not wait for them: they
-// are forced in. And who holds memory and waits for more goes before who holds none, since only the first can give any back.
+// That may take long when many peers send slowly on purpose. So a part of the memory, the reserve, is only for frames that
+// are here already, in the buffers of their sockets: they give back at once what they take, and wait for nobody. Next
+// goes who holds memory and waits for more, since only those can give any back.
 type budget struct {
-	limit    int64
+	limit    int64 // without the reserve
+	reserve  int64
 	patience time.Duration
 
-	mu      sync.Mutex
-	used    int64
-	exempt  *lease
-	waiting []*waiter // first come, first served, those that hold something before those that hold nothing
+	mu       sync.Mutex
+	used     int64 // of the limit
+	reserved int64 // of the reserve
+	exempt   *lease
+	waiting  []*waiter // by rank, and among equals first come, first served
 	// filling holds the leases of frames that are being received, the longest without progress first.
 	filling leaseList
 }
@@ -36,7 +40,8 @@ type budget struct {
 type lease struct {
 	owner interface{ evict() } // ends the wait for the rest of the frame
 
-	held       int64 // guarded by budget.mu, as all below
+	held       int64 // of the limit; guarded by budget.mu, as all below
+	reserved   int64 // of the reserve
 	progressed time.Time
 	prev, next *lease
 }
@@ -44,11 +49,21 @@ type lease struct {
 type waiter struct {
 	lease   *lease
 	size    int64
+	rank    rank
 	granted chan struct{}
 }
 
-func newBudget(limit int64, patience time.Duration) *budget {
-	return &budget{limit: limit, patience: patience}
+// rank is who goes first.
+type rank int
+
+const (
+	isHere  rank = iota // the whole frame is
+	holds               // some memory
+	arrives             // with nothing
+)
+
+func newBudget(limit, reserve int64, patience time.Duration) *budget {
+	return &budget{limit: limit, reserve: reserve, patience: patience}
 }
 
 // tryTake adds size bytes to l if that needs no waiting.
@@ -62,12 +77,13 @@ func (b *budget) tryTake(l *lease, size int64) bool {
 	return true
 }
 
-// take adds size bytes to l, waiting for them until ctx is done. The caller releases l in any case.
-func (b *budget) take(ctx context.Context, l *lease, size int64) error {
+// take adds size bytes to l, waiting for them until ctx is done. The caller releases l in any case. here says that the
+// frame behind l need not be waited for.
+func (b *budget) take(ctx context.Context, l *lease, size int64, here bool) error {
 	if b.tryTake(l, size) {
 		return nil
 	}
-	w := b.enqueue(l, size)
+	w := b.enqueue(l, size, here)
 	timer := time.NewTimer(b.patience)
 	defer timer.Stop()
 	for {
@@ -84,29 +100,21 @@ func (b *budget) take(ctx context.Context, l *lease, size int64) error {
 	}
 }
 
-func (b *budget) enqueue(l *lease, size int64) *waiter {
-	w := &waiter{lease: l, size: size, granted: make(chan struct{})}
+func (b *budget) enqueue(l *lease, size int64, here bool) *waiter {
+	w := &waiter{lease: l, size: size, rank: arrives, granted: make(chan struct{})}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.filling.remove(l) // it waits for us, not for its peer
-	at := len(b.waiting)
-	if l.held > 0 {
-		at = 0
-		for at < len(b.waiting) && b.waiting[at].lease.held > 0 {
-			at++
-		}
+	switch {
+	case here:
+		w.rank = isHere
+	case l.held+l.reserved > 0:
+		w.rank = holds
 	}
+	b.filling.remove(l) // it waits for us, not for its peer
+	at, _ := slices.BinarySearchFunc(b.waiting, w.rank+1, func(w *waiter, r rank) int { return cmp.Compare(w.rank, r) })
 	b.waiting = slices.Insert(b.waiting, at, w)
 	b.grant()
 	return w
-}
-
-// force adds size bytes to l whether there is room or not. The caller sees to it that this stays little.
-func (b *budget) force(l *lease, size int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.used += size
-	l.held += size
 }
 
 func (b *budget) dequeue(w *waiter) {
@@ -124,14 +132,16 @@ func (b *budget) release(l *lease) {
 	defer b.mu.Unlock()
 	b.filling.remove(l)
 	b.used -= l.held
-	l.held = 0
+	b.reserved -= l.reserved
+	l.held, l.reserved = 0, 0
 	if b.exempt == l || b.used <= b.limit {
 		b.exempt = nil
 	}
 	b.grant()
 }
 
-// grant lets waiters go in their order, as far as memory reaches.
+// grant lets waiters go in their order, as far as memory reaches, and then those whose frames are here, as far as the
+// reserve does.
 func (b *budget) grant() {
 	for len(b.waiting) > 0 && b.fits(b.waiting[0].lease, b.waiting[0].size) {
 		w := b.waiting[0]
@@ -139,6 +149,19 @@ func (b *budget) grant() {
 		b.charge(w.lease, w.size)
 		close(w.granted)
 	}
+	if len(b.waiting) > 0 && b.waiting[0].rank == isHere && b.reserved < b.reserve {
+		b.waiting = slices.DeleteFunc(b.waiting, b.grantReserve)
+	}
+}
+
+func (b *budget) grantReserve(w *waiter) bool {
+	if w.rank != isHere || b.reserved+w.size > b.reserve {
+		return false
+	}
+	b.reserved += w.size
+	w.lease.reserved += w.size
+	close(w.granted)
+	return true
 }
 
 func (b *budget) fits(l *lease, size int64) bool {
@@ -194,7 +217,7 @@ func (b *budget) idle(now time.Time) (victims []*lease) {
 func (b *budget) inUse() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.used
+	return b.used + b.reserved
 }
 
 // leaseList is a list through the leases themselves: a request allocates nothing to be on it.

@@ -65,6 +65,15 @@ func (in *input) holdsFrame() bool {
 	return len(b) >= sizeField && int64(len(b)-sizeField) >= parseSize(b)
 }
 
+// here is how many bytes have come that have not been consumed, as far as can be told.
+func (in *input) here() int {
+	n := len(in.buffered())
+	if in.raw != nil {
+		n += available(in.raw)
+	}
+	return n
+}
+
 // take copies up to len(p) buffered bytes and consumes them.
 func (in *input) take(p []byte) int {
 	n := copy(p, in.buffered())

@@ -26,7 +26,7 @@ func newLease() (*lease, *holder) {
 func takeLater(ctx context.Context, b *budget, l *lease, size int64) (granted func() bool) {
 	var done atomic.Bool
 	go func() {
-		if b.take(ctx, l, size) == nil {
+		if b.take(ctx, l, size, false) == nil {
 			done.Store(true)
 		}
 	}()
@@ -38,7 +38,7 @@ func takeLater(ctx context.Context, b *budget, l *lease, size int64) (granted fu
 
 func TestBudgetGrantsInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBudget(100, time.Second)
+		b := newBudget(100, 0, time.Second)
 		whole, _ := newLease()
 		over, _ := newLease()
 		second, _ := newLease()
@@ -73,7 +73,7 @@ func TestBudgetGrantsInOrder(t *testing.T) {
 // A request larger than all memory passes, alone over the limit.
 func TestBudgetLetsOneLargeRequestThrough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBudget(100, time.Second)
+		b := newBudget(100, 0, time.Second)
 		large, _ := newLease()
 		for range 10 {
 			if !b.tryTake(large, 50) { // as its bytes arrive
@@ -96,7 +96,7 @@ func TestBudgetLetsOneLargeRequestThrough(t *testing.T) {
 // Only those can give memory back.
 func TestBudgetServesFirstWhoHoldsSome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBudget(100, time.Second)
+		b := newBudget(100, 0, time.Second)
 		exempt, _ := newLease()
 		half, _ := newLease()
 		b.tryTake(half, 50)
@@ -130,10 +130,52 @@ func TestBudgetServesFirstWhoHoldsSome(t *testing.T) {
 	})
 }
 
+// The reserve is given to those whose frames are here, past those whose are not, and again when it comes back.
+func TestBudgetReserve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBudget(100, 40, time.Second)
+		full, _ := newLease()
+		b.tryTake(full, 200)
+		leases := make([]*lease, 4)
+		granted := make([]atomic.Bool, len(leases))
+		for i, want := range []struct {
+			size int64
+			here bool
+		}{{10, false}, {30, true}, {20, true}, {90, true}} {
+			leases[i], _ = newLease()
+			go func() { granted[i].Store(b.take(t.Context(), leases[i], want.size, want.here) == nil) }()
+			synctest.Wait()
+		}
+		wantGranted := func(when string, want ...bool) {
+			t.Helper()
+			synctest.Wait()
+			for i := range want {
+				if granted[i].Load() != want[i] {
+					t.Fatalf("%s: granted %d is %v", when, i, !want[i])
+				}
+			}
+		}
+		wantGranted("what fits the reserve", false, true, false, false)
+		b.release(leases[1])
+		wantGranted("what fits it again", false, true, true, false)
+		b.release(full)
+		wantGranted("all memory", true, true, true, true)
+		if b.inUse() != 10+20+90 {
+			t.Errorf("%d in use", b.inUse())
+		}
+		for _, l := range leases {
+			b.release(l)
+		}
+		if b.inUse() != 0 {
+			t.Errorf("%d in use at the end", b.inUse())
+		}
+	})
+}
+
 // Frames that hold parts of the memory and wait for the rest of it would wait for each other for ever.
 func TestBudgetBreaksTheCircleOfPartialFrames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBudget(100, time.Second)
+		b := newBudget(100, 0, time.Second)
 		first, firstOwner := newLease()
 		second, secondOwner := newLease()
 		b.tryTake(first, 50)
@@ -173,7 +215,7 @@ func TestBudgetBreaksTheCircleOfPartialFrames(t *testing.T) {
 // Only under pressure, only the stalled, and only as many as are needed.
 func TestBudgetEvictsStalledFrames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBudget(100, time.Second)
+		b := newBudget(100, 0, time.Second)
 		exempt, _ := newLease()
 		stalled, stalledOwner := newLease()
 		stalledToo, stalledTooOwner := newLease()
@@ -211,7 +253,7 @@ func TestBudgetEvictsStalledFrames(t *testing.T) {
 
 func TestBudgetWaitEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBudget(10, time.Second)
+		b := newBudget(10, 0, time.Second)
 		full, _ := newLease()
 		over, _ := newLease()
 		b.tryTake(full, 10)
@@ -220,7 +262,7 @@ func TestBudgetWaitEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		waits, _ := newLease()
 		result := make(chan error, 1)
-		go func() { result <- b.take(ctx, waits, 10) }()
+		go func() { result <- b.take(ctx, waits, 10, false) }()
 		synctest.Wait()
 		cancel(cause)
 		if err := <-result; !errors.Is(err, cause) {
@@ -239,7 +281,7 @@ func TestBudgetWaitEndsWithItsContext(t *testing.T) {
 func TestBudgetBoundHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const limit, most = 100, 150
-		b := newBudget(limit, time.Second)
+		b := newBudget(limit, 0, time.Second)
 		leases := make([]*lease, 8)
 		for i := range leases {
 			leases[i], _ = newLease()
@@ -348,30 +390,35 @@ func TestAnnouncedFramesDoNotPinMemory(t *testing.T) {
 	})
 }
 
-// Others may use up the memory, and send on for hours: who asks little is answered, once for each connection.
-func TestSmallRequestsDoNotWaitForMemory(t *testing.T) {
+// Others may use up the memory, and send slowly for hours: what is here does not wait for what is not, while the reserve
+// lasts.
+func TestReserveIsForWhatIsHere(t *testing.T) {
 	eachTransport(t, func(t *testing.T, dial func(*testServer) *client) {
+		const memory = 16 << 10 // a quarter is the reserve
 		requests := make(chan *Request, 10)
-		ts := handle(parked(requests)).start(t, Config{RequestMemory: 64 << 10})
+		ts := handle(parked(requests)).start(t, Config{RequestMemory: memory})
 		hog := dial(ts)
-		hog.ask(frame(keyProduce, 0, 1, strings.Repeat("x", 80<<10)))
+		hog.ask(frame(keyProduce, 0, 1, strings.Repeat("x", memory)))
 		hogs := <-requests
+		slow := dial(ts)
+		slow.ask(frame(keyProduce, 0, 1, strings.Repeat("x", memory))[:100])
 		small := dial(ts)
-		small.ask(frame(keyProduce, 0, 1, "a"), frame(keyProduce, 0, 2, "b"))
-		first := <-requests
-		if used := ts.Stats().RequestMemory; used != 80<<10+16<<10+1<<minBlockBits {
+		body := strings.Repeat("y", 3<<10)
+		small.ask(frame(keyProduce, 0, 1, body), frame(keyProduce, 0, 2, body))
+		first := <-requests // the second does not fit the reserve beside it
+		if first.CorrelationID != 1 || string(first.Body) != body {
+			t.Fatalf("request %d with %d bytes", first.CorrelationID, len(first.Body))
+		}
+		if used := ts.Stats().RequestMemory; used > 2*memory {
 			t.Errorf("%d bytes of request memory", used)
 		}
 		first.Reply(Response{Body: []byte("a")})
-		small.wantAnswer(1, "a") // the second waits, or is forced in after this
+		small.wantAnswer(1, "a")
 		hogs.Reply(Response{})
 		hog.wantAnswer(1, "")
 		second := <-requests
 		second.Reply(Response{Body: []byte("b")})
 		small.wantAnswer(2, "b")
-		if used := ts.Stats().RequestMemory; used != 0 {
-			t.Errorf("%d bytes of request memory at the end", used)
-		}
 	})
 }
 

@@ -11,9 +11,8 @@ import (
 const (
 	stepFirst  = 64 << 10
 	stepFactor = 16
-	// smallFrame is the largest frame that does not wait for memory, once it is here and if its connection has nothing
-	// else in flight. This goes over the bound by as much for each connection.
-	smallFrame = 8 << 10
+	// reserveShare is which part of the request memory is only for frames that are here.
+	reserveShare = 4
 	// stepProgress is how much of a frame must come for its sender not to count as stalled.
 	stepProgress = 64 << 10
 )
@@ -101,11 +100,14 @@ func (c *Conn) read(p []byte) (int, error) {
 
 // receive reads the frame that st announced and makes a request of it.
 func (c *Conn) receive(st start) (*Request, error) {
-	r := &Request{Key: st.key, Version: st.version, tooNew: st.tooNew, Conn: c, frameBytes: sizeField + st.size, spread: st.spread}
+	r := &Request{Key: st.key, Version: st.version, tooNew: st.tooNew, Conn: c, frameBytes: sizeField + st.size}
 	r.lease.owner = c
 	frame, err := c.receiveFrame(r, int(st.size))
 	if err == nil {
 		err = r.parse(frame)
+	}
+	if err == nil {
+		err = c.spread(r, st.spread)
 	}
 	if err != nil {
 		c.server.budget.release(&r.lease)
@@ -122,8 +124,7 @@ func (c *Conn) receiveFrame(r *Request, size int) ([]byte, error) {
 	var sizeBytes [sizeField]byte
 	c.in.take(sizeBytes[:])
 	here := len(c.in.buffered())
-	r.forced = size <= smallFrame && size <= here && c.nothingInFlight()
-	if err := c.grow(r, min(size, max(here, stepFirst))); err != nil {
+	if err := c.grow(r, 0, min(size, max(here, stepFirst))); err != nil {
 		return nil, err
 	}
 	b := r.frame.Load().b
@@ -144,7 +145,7 @@ func (c *Conn) receiveRest(r *Request, n, size int) error {
 	for n < size {
 		b := r.frame.Load().b
 		if n == len(b) {
-			if err := c.grow(r, min(size, n*stepFactor)); err != nil {
+			if err := c.grow(r, n, min(size, n*stepFactor)); err != nil {
 				return err
 			}
 			b = r.frame.Load().b
@@ -163,15 +164,11 @@ func (c *Conn) receiveRest(r *Request, n, size int) error {
 	return nil
 }
 
-// grow gives r a block of at least size bytes, with the content of the one before.
-func (c *Conn) grow(r *Request, size int) error {
+// grow gives r a block of size bytes at least, with the n bytes that it has.
+func (c *Conn) grow(r *Request, n, size int) error {
 	old := r.frame.Load()
-	_, blockSize := sizeClass(size)
-	more := int64(blockSize)
-	if old != nil {
-		more -= int64(len(old.b))
-	}
-	if err := c.takeMemory(r, more*r.spread); err != nil {
+	size, err := c.makeRoom(r, old, n, size)
+	if err != nil {
 		return err
 	}
 	grown := c.server.pools.get(size)
@@ -184,24 +181,38 @@ func (c *Conn) grow(r *Request, size int) error {
 	return nil
 }
 
-// takeMemory adds size bytes to what r holds of the budget, and waits for them if it must.
-func (c *Conn) takeMemory(r *Request, size int64) error {
-	budget := c.server.budget
-	if budget.tryTake(&r.lease, size) {
-		return nil
+// makeRoom takes memory for a block of size bytes in place of old, which may be nil, and returns its size: a whole frame
+// when memory is short and all of it is here.
+func (c *Conn) makeRoom(r *Request, old *block, n, size int) (int, error) {
+	more := func(size int) int64 {
+		_, blockSize := sizeClass(size)
+		if old != nil {
+			blockSize -= len(old.b)
+		}
+		return int64(blockSize)
 	}
-	if r.forced {
-		budget.force(&r.lease, size)
+	budget := c.server.budget
+	if budget.tryTake(&r.lease, more(size)) {
+		return size, nil
+	}
+	c.flush()
+	whole := int(r.frameBytes - sizeField)
+	here := n+c.in.here() >= whole
+	if here {
+		size = whole
+	}
+	return size, budget.take(c.ctx, &r.lease, more(size), here)
+}
+
+// spread takes memory for what a frame that has arrived will become. While it was on its way it was no more than it is.
+func (c *Conn) spread(r *Request, times int64) error {
+	more := int64(len(r.frame.Load().b)) * (times - 1)
+	budget := c.server.budget
+	if more == 0 || budget.tryTake(&r.lease, more) {
 		return nil
 	}
 	c.flush()
-	return budget.take(c.ctx, &r.lease, size)
-}
-
-func (c *Conn) nothingInFlight() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.queue.length == 0
+	return budget.take(c.ctx, &r.lease, more, true)
 }
 
 // parse reads the request header. Of an ApiVersions version from the future only what is needed for an answer is

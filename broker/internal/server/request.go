@@ -26,8 +26,6 @@ type Request struct {
 	Received time.Time
 
 	frameBytes int64                 // size field included
-	spread     int64                 // Limits.Spread
-	forced     bool                  // does not wait for memory
 	tooNew     bool                  // an ApiVersions of a version that is not served
 	flexible   bool                  // has response header 1
 	frame      atomic.Pointer[block] // what Body lies in; nil once released

@@ -34,7 +34,7 @@ func New(cfg Config, h Handler) *Server {
 	cfg = cfg.withDefaults()
 	s := &Server{
 		cfg: cfg, handler: h,
-		budget:    newBudget(cfg.RequestMemory, cfg.Patience),
+		budget:    newBudget(cfg.RequestMemory-cfg.RequestMemory/reserveShare, cfg.RequestMemory/reserveShare, cfg.Patience),
 		gate:      newGate(cfg.Connections),
 		listeners: map[net.Listener]struct{}{},
 		conns:     map[*Conn]struct{}{},
