@@ -101,7 +101,7 @@ func wanted() []allowance {
 		{request: "Produce", step: ` v[3-6] .*codec [4567]`, path: produced + `\.ErrorCode`, kafka: `UNKNOWN_SERVER_ERROR|UNSUPPORTED_COMPRESSION_TYPE`,
 			element: true, diverges: true, reason: "Before version 7, zstd and codec numbers that do not exist"},
 		{request: "Produce", step: reencoded + `.*(WRONG transactional bit|producer p\d+-1)`, path: produced + `\.ErrorCode`, kafka: `UNKNOWN_SERVER_ERROR`,
-			target: `none`, element: true, diverges: true, reason: "A batch with a producer epoch of −1"},
+			element: true, diverges: true, reason: "A batch with a producer epoch of −1"},
 		{request: "Produce", step: `acks -?2 `, path: produced + `\.ErrorCode`, kafka: `INVALID_RECORD`, target: `INVALID_REQUIRED_ACKS`,
 			reason: "acks other than −1, 0 and 1: INVALID_REQUIRED_ACKS"},
 		{request: "Fetch", step: `max:?\s?(0|1|100|150|1000)\b`, path: `.*AbortedTransactions`, kafka: `null`, target: `empty`,
