@@ -15,6 +15,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 
@@ -137,7 +138,27 @@ func flagError(cmd *cobra.Command, err error) error {
 			hint = near
 		}
 	}
+	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return problem.Usage(hint, "--%s: %q is %s", e.GetFlag().Name, e.GetValue(), notOfType(e.GetFlag().Value.Type(), e))
+	}
 	return problem.Usage(hint, "%w", err)
+}
+
+// notOfType says what a flag's value is not.
+func notOfType(kind string, err error) string {
+	switch {
+	case kind == "bool":
+		return "neither true nor false"
+	case kind == "duration":
+		return "not a duration such as 30s or 1m30s"
+	case errors.Is(err, strconv.ErrRange):
+		return "out of range"
+	case strings.HasSuffix(kind, "Slice"):
+		return "not a list of whole numbers"
+	case strings.HasPrefix(kind, "int"):
+		return "not a whole number"
+	}
+	return "not allowed: " + errors.Unwrap(err).Error()
 }
 
 // asProblem gives errors that cobra made itself the exit code of wrong usage.

@@ -231,7 +231,7 @@ func TestConsumeStartsWhereItIsTold(t *testing.T) {
 	c.want(c.fail(2, "", "consume", "t", "-p", "7"), "no partition 7", "1 partition")
 	c.want(c.fail(1, "", "consume", "tt", "-e"), `no topic "tt"`, `"t"`)
 	s := c.shell("")
-	if code := s.run(t.Context(), "consume", "t", "-e", "--from", "99"); code != 0 || !strings.Contains(s.stderr.String(), "holds offsets 0 to 4") {
+	if code := s.run(t.Context(), "consume", "t", "-e", "--from", "99"); code != 0 || !strings.Contains(s.stderr.String(), "begins at offset 0 and ends before 4") {
 		t.Errorf("exit %d, %s", code, s.stderr.String())
 	}
 }

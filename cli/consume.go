@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/skeinstream/skein/cli/internal/connect"
@@ -19,7 +21,7 @@ import (
 
 type consumeFlags struct {
 	from, format, output, null, isolation string
-	formatGiven                           bool
+	formatGiven, countGiven               bool
 	partitions                            []int32
 	exitAtEnd                             bool
 	count                                 int64
@@ -80,10 +82,15 @@ func (c *consumeFlags) register(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions([]string{"beginning", "end"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputText, inputJSON, inputFramed, inputFramedValues}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("isolation", cobra.FixedCompletions([]string{readCommitted, readUncommitted}, cobra.ShellCompDirectiveNoFileComp))
-	cmd.PreRun = func(cmd *cobra.Command, _ []string) { c.formatGiven = f.Changed("format") }
+	cmd.PreRun = func(cmd *cobra.Command, _ []string) {
+		c.formatGiven, c.countGiven = f.Changed("format"), f.Changed("count")
+	}
 }
 
 func (c *consumeFlags) run(ctx context.Context, a *app, flags *connect.Flags, topics []string) error {
+	if c.countGiven && c.count < 1 {
+		return problem.Usage("it must be at least 1; without it there is no limit", "--count %d is no number of records", c.count)
+	}
 	from, err := parseFrom(c.from, a.env.Now())
 	if err != nil {
 		return err
@@ -110,7 +117,10 @@ func (c *consumeFlags) run(ctx context.Context, a *app, flags *connect.Flags, to
 		return err
 	}
 	cl.AnnounceOutages(a.env.Stderr)
-	r := &reader{cl: cl, out: bufio.NewWriterSize(a.env.Stdout, 256<<10), write: write, level: level, left: c.count}
+	r := &reader{
+		cl: cl, out: bufio.NewWriterSize(a.env.Stdout, 256<<10), write: write, level: level, left: c.count,
+		notices: a.env.Stderr, now: a.env.Now, waiting: map[place]time.Time{},
+	}
 	if c.exitAtEnd {
 		r.ends = spans.ends()
 		spans.dropEmpty()
@@ -177,6 +187,10 @@ type reader struct {
 	ends      offsets // partitions that have not reached their end yet; nil follows for ever
 	positions offsets // next offset of each partition that is read
 	buf       []byte  // scratch for one record
+
+	notices io.Writer
+	now     func() time.Time
+	waiting map[place]time.Time // since when a partition answers with nothing but errors
 }
 
 // errEnough ends reading in good order.
@@ -213,15 +227,15 @@ func (r *reader) poll(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err := r.failure(fetches); err != nil {
-		return err
-	}
 	var err error
 	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
 		if err == nil {
 			err = r.partition(p)
 		}
 	})
+	if err == nil { // what was read before a failure is printed
+		err = r.failure(fetches)
+	}
 	if err == nil && fetches.NumRecords() == 0 && r.ends != nil {
 		err = r.skipHoles(ctx)
 	}
@@ -240,7 +254,7 @@ func (r *reader) failure(fetches kgo.Fetches) error {
 		if e.Topic == "" {
 			return r.cl.Explain(e.Err)
 		}
-		return fetchProblem(e, r.cl.Explain(e.Err))
+		return r.problem(place{e.Topic, e.Partition}, e.Err)
 	}
 	return nil
 }
@@ -248,6 +262,9 @@ func (r *reader) failure(fetches kgo.Fetches) error {
 func (r *reader) partition(p kgo.FetchTopicPartition) error {
 	at := place{p.Topic, p.Partition}
 	end, ending := r.ends[at]
+	if len(p.Records) > 0 {
+		delete(r.waiting, at)
+	}
 	for _, record := range p.Records {
 		if r.ends != nil && (!ending || record.Offset >= end) {
 			break
@@ -276,13 +293,25 @@ func (r *reader) finish(at place) {
 	r.cl.RemoveConsumePartitions(map[string][]int32{at.topic: {at.partition}})
 }
 
-func fetchProblem(e kgo.FetchError, cause error) error {
+// problem is what stands in the way of reading on.
+func (r *reader) problem(at place, err error) error {
+	cause := r.cl.Explain(err)
 	hint := problem.Hint(cause)
-	if _, lost := errors.AsType[*kgo.ErrDataLoss](e.Err); lost {
+	_, lost := errors.AsType[*kgo.ErrDataLoss](err)
+	switch {
+	case lost:
 		hint = "the broker lost records, or the topic was deleted and created again; start again"
+	case isDamage(err):
+		hint = "the log is damaged there: a Skein broker's is examined with `skein log repair` when it is stopped; --from with a later offset reads on"
 	}
 	return &problem.Error{
-		What: fmt.Sprintf("cannot read topic %s partition %d: %s", e.Topic, e.Partition, reasonText(cause)),
+		What: fmt.Sprintf("cannot read topic %s partition %d at offset %d: %s", at.topic, at.partition, r.positions[at], reasonText(cause)),
 		Hint: hint, Err: cause,
 	}
+}
+
+// isDamage says whether a broker cannot read its log, or has read what cannot
+// be right. The client has no name for the latter.
+func isDamage(err error) bool {
+	return errors.Is(err, kerr.KafkaStorageError) || errors.Is(err, kerr.CorruptMessage) || strings.Contains(err.Error(), "does not match calculated crc")
 }

@@ -117,16 +117,16 @@ func findSpans(ctx context.Context, admin *kadm.Client, topics []string, partiti
 		return nil, err
 	}
 	first, err := admin.ListStartOffsets(ctx, topics...)
-	if err != nil {
+	if err != nil && !partly(err) {
 		return nil, fmt.Errorf("looking up first offsets: %w", err)
 	}
 	last, err := listEnds(ctx, admin, level, topics)
-	if err != nil {
+	if err != nil && !partly(err) {
 		return nil, fmt.Errorf("looking up last offsets: %w", err)
 	}
 	var timed kadm.ListedOffsets
 	if from.kind == fromTime {
-		if timed, err = admin.ListOffsetsAfterMilli(ctx, from.number, topics...); err != nil {
+		if timed, err = admin.ListOffsetsAfterMilli(ctx, from.number, topics...); err != nil && !partly(err) {
 			return nil, fmt.Errorf("looking up offsets by time: %w", err)
 		}
 	}
@@ -174,6 +174,10 @@ func choosePartitions(ctx context.Context, admin *kadm.Client, topics []string, 
 			numbers = partitions
 		}
 		for _, p := range numbers {
+			if d.Partitions[p].Leader < 0 {
+				return nil, problem.New("its broker is down, or took it offline: the log of that broker says why; --partition reads the others",
+					"topic %s partition %d has no leader", topic, p)
+			}
 			out = append(out, place{topic, p})
 		}
 	}
@@ -222,7 +226,7 @@ func listed(offsets kadm.ListedOffsets, at place) (int64, error) {
 func clamp(at place, offset, start, end int64, notices io.Writer) int64 {
 	inside := min(max(offset, start), end)
 	if inside != offset {
-		fmt.Fprintf(notices, "skein: topic %s partition %d holds offsets %d to %d, so that it starts at %d\n", at.topic, at.partition, start, end, inside)
+		fmt.Fprintf(notices, "skein: topic %s partition %d begins at offset %d and ends before %d: reading starts at %d\n", at.topic, at.partition, start, end, inside)
 	}
 	return inside
 }

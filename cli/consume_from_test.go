@@ -47,8 +47,8 @@ func TestSpansStayInsideThePartition(t *testing.T) {
 		{from{fromLast, 100}, 0, 5, ""},
 		{from{fromOffset, 6}, 0, 6, ""},
 		{from{fromOffset, 9}, 0, 9, ""},
-		{from{fromOffset, 3}, 0, 5, "holds offsets 5 to 9, so that it starts at 5"},
-		{from{fromOffset, 12}, 0, 9, "so that it starts at 9"},
+		{from{fromOffset, 3}, 0, 5, "begins at offset 5 and ends before 9: reading starts at 5"},
+		{from{fromOffset, 12}, 0, 9, "reading starts at 9"},
 		{from{fromTime, 1}, 8, 8, ""},
 		{from{fromTime, 1}, -1, 9, ""},
 	} {

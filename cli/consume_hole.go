@@ -35,14 +35,36 @@ func (r *reader) skipHoles(ctx context.Context) error {
 	}
 	for at, end := range r.ends {
 		reached, err := r.passHole(ctx, details[at.topic], at, end)
-		if err != nil && !retriable(err) {
-			return r.cl.Explain(fmt.Errorf("looking for the end of topic %s partition %d: %w", at.topic, at.partition, err))
+		if err := r.obstacle(at, err); err != nil {
+			return err
 		}
 		if reached {
 			r.finish(at)
 		}
 	}
 	return ctx.Err()
+}
+
+// obstacle decides about an error at a partition's position. One that may pass
+// is told and waited for, but only as long as for any answer: the client's own
+// fetching would go on for ever, without a word.
+func (r *reader) obstacle(at place, err error) error {
+	switch {
+	case err == nil || retriable(err) && !kerr.IsRetriable(err):
+		return nil // the connection's troubles are told by others
+	case !retriable(err):
+		return r.problem(at, err)
+	}
+	since, told := r.waiting[at]
+	if !told {
+		r.waiting[at] = r.now()
+		fmt.Fprintf(r.notices, "skein: %v; trying again\n", r.problem(at, err))
+		return nil
+	}
+	if r.now().Sub(since) < r.cl.Timeout() {
+		return nil
+	}
+	return r.problem(at, err)
 }
 
 func (r *reader) topics() []string {

@@ -43,7 +43,9 @@ func offlineTopic(t *testing.T) served {
 	s := serveIn(t, dir)
 	c := s.cluster(t)
 	c.do("topic", "create", "good", "bad")
-	c.feed("first\n", "produce", "bad")
+	c.do("topic", "alter", "bad", "--partitions", "2")
+	c.feed("first\n", "produce", "bad", "--partition", "0")
+	c.feed("other\n", "produce", "bad", "--partition", "1")
 	s.stop()
 	if err := os.Truncate(filepath.Join(dir, "bad-0", "00000000000000000000.log"), 10); err != nil {
 		t.Fatal(err)

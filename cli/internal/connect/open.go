@@ -53,6 +53,9 @@ func (c *Client) ping(ctx context.Context) error {
 	return nil
 }
 
+// Timeout is the longest wait for an answer.
+func (c *Client) Timeout() time.Duration { return c.opts.Timeout }
+
 // Within bounds one exchange with the cluster by the timeout of the options.
 func (c *Client) Within(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, c.opts.Timeout)
