@@ -17,6 +17,8 @@ func (w *workload) change(name string, after *topicModel, made bool, do func() i
 	defer w.model.mu.Unlock()
 	w.model.pending = nil
 	switch {
+	case code != 0 && w.failing != nil && w.failing(code):
+		w.refusals++
 	case code != 0:
 		w.t.Errorf("changing %s: %v, after %v", name, failed(code), w.ops)
 	case after == nil:
@@ -71,7 +73,7 @@ func (w *workload) recreate() {
 		w.must(err)
 		return resp.Topics[0].ErrorCode
 	})
-	if _, first := topicConfigs()[name]; first {
+	if _, first := topicConfigs()[name]; first && w.model.topics[name] == nil {
 		w.createTopic(name, 1+w.dice.IntN(2))
 	}
 }
@@ -158,6 +160,10 @@ func (w *workload) deleteRecords() {
 	resp, err := ask[*kmsg.DeleteRecordsResponse](w.wire, req)
 	w.must(err)
 	got := resp.Topics[0].Partitions[0]
+	if got.ErrorCode != 0 && w.failing != nil && w.failing(got.ErrorCode) {
+		w.refusals++ // it may be there or not
+		return
+	}
 	if got.ErrorCode != 0 {
 		w.t.Errorf("deleting records of %s-%d below %d of %d: %v", name, index, to, p.end(), failed(got.ErrorCode))
 	}

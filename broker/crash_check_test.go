@@ -126,7 +126,8 @@ func (s *survivor) compare() error {
 	for _, name := range m.names() {
 		for i := range m.topics[name].parts {
 			if err := s.comparePartition(name, int32(i)); err != nil {
-				return fmt.Errorf("%s-%d: %w", name, i, err)
+				t := m.topics[name]
+				return fmt.Errorf("%s-%d: %w; %v, %d of %v are durable", name, i, err, t.configs, t.parts[i].durable, t.parts[i].acked)
 			}
 		}
 	}
@@ -180,9 +181,9 @@ func (s *survivor) comparePartition(name string, index int32) error {
 	}
 	most := max(p.start, p.deleting, s.starts[fmt.Sprintf("%s-%d", name, index)])
 	if t.compacted() {
-		err = p.checkCompacted(got, t.relaxed() && s.power)
+		err = p.checkCompacted(got, s.power)
 	} else {
-		err = p.check(got, t.relaxed(), s.power, p.start, most)
+		err = p.check(got, s.power, p.start, most)
 	}
 	if err != nil {
 		return err

@@ -151,12 +151,12 @@ type recovered struct {
 
 // check compares a log with what it must and may hold. Below minStart everything may be gone. power says that the page
 // cache is lost.
-func (p *partModel) check(got recovered, relaxed, power bool, minStart, maxStart int64) error {
+func (p *partModel) check(got recovered, power bool, minStart, maxStart int64) error {
 	if got.start < minStart || got.start > maxStart {
 		return fmt.Errorf("it begins at %d, which must be between %d and %d", got.start, minStart, maxStart)
 	}
 	must := len(p.acked)
-	if power && relaxed {
+	if power {
 		must = p.durable
 	}
 	at := 0 // in what was sent in all
@@ -189,7 +189,7 @@ func (p *partModel) check(got recovered, relaxed, power bool, minStart, maxStart
 	if got.highWatermark != end {
 		return fmt.Errorf("the high watermark is %d, and the batches end at %d", got.highWatermark, end)
 	}
-	if got.highWatermark < p.shown && !(power && relaxed) {
+	if got.highWatermark < p.shown && !(power && p.durable < len(p.acked)) {
 		return fmt.Errorf("the high watermark is %d, and readers have seen %d", got.highWatermark, p.shown)
 	}
 	return nil

@@ -32,6 +32,9 @@ const (
 // runs, without it at a few in each of some.
 func TestABrokerSurvivesACrashAtAnyChangeOfItsDisk(t *testing.T) {
 	seeds, parts := crashSeeds, 1
+	if underRace {
+		seeds = 1
+	}
 	if n, err := strconv.Atoi(os.Getenv("SKEIN_CRASH_SEEDS")); err == nil {
 		seeds, parts = n, crashStride
 	}

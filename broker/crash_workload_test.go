@@ -28,8 +28,10 @@ type workload struct {
 	b        *Broker
 	wire     *wire
 	model    *model
-	ids      []int64          // of producers
-	next     map[string]int32 // sequence, by producer and partition
+	ids      []int64               // of producers
+	next     map[string]int32      // sequence, by producer and partition
+	failing  func(code int16) bool // nil, or which codes are to be expected
+	refusals int
 	ops      []string
 	done     atomic.Int32 // length of ops
 
@@ -94,6 +96,11 @@ func (w *workload) open() {
 		w.t.Fatalf("opening: %v", err)
 	}
 	w.b = b
+	w.t.Cleanup(func() { // when the test has failed
+		ended, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = b.Shutdown(ended)
+	})
 	w.model.mu.Lock()
 	w.model.starts = b.catalog.StartCount()
 	w.model.mu.Unlock()
@@ -170,7 +177,7 @@ func (w *workload) step() {
 		w.morePartitions()
 	case n < 95:
 		w.newProducer()
-	case n < 97:
+	case n < 97 && w.failing == nil:
 		w.did("restart")
 		w.close()
 		w.open()
@@ -202,11 +209,27 @@ func (w *workload) produce() {
 		for _, p := range parts {
 			w.must(p.take(resp.(*kmsg.ProduceResponse)))
 			if p.code != 0 {
-				w.t.Errorf("producing to %s-%d: %v (%s)", p.topic, p.index, failed(p.code), p.message)
+				w.refused(p)
 			}
 			w.model.acknowledge(p.topic, p.index, p.batch, p.code, p.base)
 		}
 	}
+}
+
+// refused takes back the sequence of a batch that was refused, which is wrong unless something was made to fail.
+func (w *workload) refused(p *toProduce) {
+	if w.failing == nil || !w.failing(p.code) {
+		w.t.Errorf("producing to %s-%d: %v (%s)", p.topic, p.index, failed(p.code), p.message)
+	}
+	w.refusals++
+	if header := record.Batch(p.batch).Header(); header.HasProducer() {
+		key := w.sequenceKey(p.topic, p.index, header.ProducerID)
+		w.next[key] = min(w.next[key], header.BaseSequence)
+	}
+}
+
+func (w *workload) sequenceKey(topic string, index int32, producer int64) string {
+	return fmt.Sprintf("%x %d %d", w.model.topics[topic].id, index, producer)
 }
 
 // batches draws batches for some partitions, each once, and notes them as sent.
@@ -240,7 +263,7 @@ func (w *workload) batch(name string, index int32, t *topicModel) record.Batch {
 		return keyedBatch(w.dice, -1, 0, size)
 	}
 	id := w.ids[w.dice.IntN(len(w.ids))]
-	key := fmt.Sprintf("%x %d %d", t.id, index, id)
+	key := w.sequenceKey(name, index, id)
 	b := keyedBatch(w.dice, id, w.next[key], size)
 	w.next[key] += int32(size)
 	return b
@@ -262,7 +285,7 @@ func keyedBatch(dice *rand.Rand, producer int64, sequence int32, records int) re
 func (w *workload) must(err error) {
 	w.t.Helper()
 	if err != nil {
-		w.t.Fatalf("after %v: %v", w.ops, err)
+		w.t.Fatalf("%v, after %v", err, w.ops)
 	}
 }
 
@@ -291,6 +314,9 @@ func (w *workload) fetch() {
 	name, t := w.topic()
 	index := int32(w.dice.IntN(len(t.parts)))
 	w.did("fetch %s-%d", name, index)
+	if w.b.table.Topic(name).Partition(index).Offline() != nil && w.failing != nil {
+		return // it was made while the disk was full
+	}
 	start, err := w.wire.startOf(name, index)
 	w.must(err)
 	f, err := w.wire.fetch(name, index, start)

@@ -36,7 +36,7 @@ func TestAFailureLeavesTheAppendsBelowItUnderWay(t *testing.T) {
 		}
 		w.appended(p, from(7, 0, 1, 1), kerr.KafkaStorageError.Code) // and again with a repeat that waits
 		healLog()
-		w.settle(2 * time.Second) // the committer tries again
+		w.settle(2 * time.Second)                                                               // the committer tries again
 		if r := w.appended(p, from(7, 0, 1, 1), kerr.KafkaStorageError.Code); r.Message == "" { // until the segment can be written
 			t.Error("no word about the reason")
 		}
