@@ -22,6 +22,7 @@ func TestAnOfflinePartitionCannotBeConsumed(t *testing.T) {
 	if got := c.do("consume", "bad", "-e", "--partition", "1"); got != "other\n" {
 		t.Errorf("got %q", got)
 	}
+	c.want(c.fail(1, "x\n", "produce", "bad", "-p", "0", "--delivery-timeout", "500ms"), "bad has no leader for partition 0", "no acknowledgement")
 	c.want(c.fail(1, "", "consume", "good", "bad", "-e"), "topic bad partition 0 has no leader")
 	s.stop()
 }

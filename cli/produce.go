@@ -78,7 +78,7 @@ func (p *produceFlags) run(ctx context.Context, a *app, flags *connect.Flags, to
 		return err
 	}
 	defer cl.Close()
-	if plan.partitions, err = p.checkTopic(ctx, cl, topic); err != nil {
+	if plan.partitions, err = p.checkTopic(ctx, cl, topic, a.env.Stderr); err != nil {
 		return err
 	}
 	cl.AnnounceOutages(a.env.Stderr)
@@ -88,9 +88,9 @@ func (p *produceFlags) run(ctx context.Context, a *app, flags *connect.Flags, to
 	return s.conclude(a, cl, err, p.quiet)
 }
 
-// checkTopic tells of a missing topic before anything is read, and counts its
-// partitions (0: it may have to be created first).
-func (p *produceFlags) checkTopic(ctx context.Context, cl *connect.Client, topic string) (partitions int, err error) {
+// checkTopic tells of a missing topic or partition before anything is read,
+// and counts the partitions (0: the topic may have to be created first).
+func (p *produceFlags) checkTopic(ctx context.Context, cl *connect.Client, topic string, notices io.Writer) (partitions int, err error) {
 	if p.autoCreate {
 		return 0, nil
 	}
@@ -106,9 +106,21 @@ func (p *produceFlags) checkTopic(ctx context.Context, cl *connect.Client, topic
 			return refusal("produce to", topic, err, "", "")
 		}
 		partitions = len(topics[topic].Partitions)
+		for _, d := range topics[topic].Partitions.Sorted() {
+			if d.Leader < 0 {
+				fmt.Fprintf(notices, "skein: topic %s has no leader for partition %d: what goes there has to wait\n", topic, d.Partition)
+			}
+		}
 		return nil
 	})
+	if err == nil && int(p.partition) >= partitions {
+		err = problem.Usage("", "%w", noPartition(topic, p.partition, partitions))
+	}
 	return partitions, err
+}
+
+func noPartition(topic string, partition int32, partitions int) error {
+	return fmt.Errorf("topic %s has no partition %d: it has %s, counted from 0", topic, partition, count(partitions, "partition"))
 }
 
 // source is one input.
@@ -144,12 +156,12 @@ func openSources(stdin io.Reader, files []string) ([]source, func(), error) {
 	return sources, closeAll, nil
 }
 
-// place names a line for people.
-func (s source) place(line int) string {
+// place names a line, or a record where there are no lines, for people.
+func (s source) place(unit string, number int) string {
 	if s.name == "" {
-		return fmt.Sprintf("line %d", line)
+		return fmt.Sprintf("%s %d", unit, number)
 	}
-	return fmt.Sprintf("%s, line %d", s.name, line)
+	return fmt.Sprintf("%s, %s %d", s.name, unit, number)
 }
 
 // produceSummary is the result of produce.
@@ -202,7 +214,7 @@ func (s *sender) explain(cl *connect.Client, f *failure, acknowledged int64) err
 		hint += "\n"
 	}
 	return &problem.Error{
-		What: fmt.Sprintf("%s: %s", f.source.place(f.line), reasonText(cause)),
+		What: fmt.Sprintf("%s: %s", f.source.place(s.plan.unit, f.line), reasonText(cause)),
 		Hint: hint + fmt.Sprintf("%s %s in all", count(acknowledged, "record"), s.plan.verb()),
 		Code: problem.ExitFailure, Err: f.err,
 	}

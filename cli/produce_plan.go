@@ -64,6 +64,7 @@ func (p *produceFlags) register(cmd *cobra.Command) {
 // producePlan is what the flags mean.
 type producePlan struct {
 	topic       string
+	unit        string // what the input is counted in: lines, or records
 	options     []kgo.Opt
 	reader      func(io.Reader) recordtext.Reader
 	key         []byte
@@ -85,7 +86,7 @@ func (p producePlan) verb() string {
 }
 
 func (p *produceFlags) plan(topic string) (producePlan, error) {
-	plan := producePlan{topic: topic, partition: p.partition, repartition: p.repartition, patience: p.deliveryTimeout, unconfirmed: p.acks == "0"}
+	plan := producePlan{topic: topic, unit: "line", partition: p.partition, repartition: p.repartition, patience: p.deliveryTimeout, unconfirmed: p.acks == "0"}
 	if p.keyGiven {
 		plan.key = []byte(p.key)
 	}
@@ -104,6 +105,7 @@ func (p *produceFlags) planReader(plan *producePlan) error {
 	case inputJSON:
 		plan.reader = func(r io.Reader) recordtext.Reader { return recordtext.NewJSON(r, 0) }
 	case inputFramed, inputFramedValues:
+		plan.unit = "record"
 		keys := p.input == inputFramed
 		plan.reader = func(r io.Reader) recordtext.Reader { return recordtext.NewFramed(r, keys, 0) }
 	default:

@@ -197,8 +197,7 @@ func (p producePlan) checkPartition(partition int32) error {
 	if p.partitions == 0 || int(partition) < p.partitions {
 		return nil
 	}
-	return problem.New("--repartition ignores the partitions in the input and chooses by key",
-		"topic %s has no partition %d: it has %s, counted from 0", p.topic, partition, count(p.partitions, "partition"))
+	return problem.New("--repartition ignores the partitions in the input and chooses by key", "%w", noPartition(p.topic, partition, p.partitions))
 }
 
 func recordBytes(r *kgo.Record) int64 {

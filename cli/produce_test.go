@@ -24,9 +24,12 @@ func TestTheFailedLineIsNamedAndTheRestCounted(t *testing.T) {
 	c.want(c.fail(1, "k:v\nv\n", "produce", "t", "-K", ":"), "line 2: there is no key separator", "1 record acknowledged")
 	c.want(c.fail(1, `{"value":"a","partition":4}`, "produce", "t", "-i", "json"), "no partition 4", "--repartition")
 	c.want(c.feed(`{"value":"a","partition":4}`, "produce", "t", "-i", "json", "--repartition"), "1 record")
+	c.want(c.fail(1, `{"vaule":"a"}`, "produce", "t", "-i", "json"), `line 1: unknown field "vaule"`, "key, value, headers, partition and timestamp")
+	c.want(c.fail(1, "\x00\x00\x00\x01x\x00\x00", "produce", "t", "-i", "framed-values"), "record 2: the length", "1 record acknowledged")
+	c.want(c.fail(2, "x\n", "produce", "t", "-p", "4"), "topic t has no partition 4", "1 partition, counted from 0")
 	c.want(c.fail(1, "x\n", "produce", "nowhere"), `no topic "nowhere"`, "skein topic create nowhere")
 	c.want(c.feed("x\n", "produce", "made", "--auto-create"), "1 record")
-	if got := c.do("consume", "t", "-e"); got != "first\nok\nfine\nv\na\n" {
+	if got := c.do("consume", "t", "-e"); got != "first\nok\nfine\nv\na\nx\n" {
 		t.Errorf("got %q", got)
 	}
 }

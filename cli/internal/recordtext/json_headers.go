@@ -43,7 +43,7 @@ func parseHeader(element []byte) (kgo.RecordHeader, error) {
 	err := members(element, func(name string, value []byte) error {
 		known, err := pair.set(name, value)
 		if err == nil && !known {
-			err = fmt.Errorf("unknown field %q", name)
+			err = fmt.Errorf("unknown field %q: a header has key and value", name)
 		}
 		return err
 	})

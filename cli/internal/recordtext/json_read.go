@@ -101,7 +101,7 @@ func setField(r *kgo.Record, name string, value []byte) (err error) {
 		r.Timestamp, err = parseJSONTime(value)
 	case "topic", "offset", "timestamp_type": // consume prints them, produce decides anew
 	default:
-		err = fmt.Errorf("unknown field %q", name)
+		err = fmt.Errorf("unknown field %q: there are key, value, headers, partition and timestamp", name)
 	}
 	return err
 }
