@@ -18,7 +18,7 @@ func (w *world) someTopicConfig() (name, value string) {
 		"flush.messages":                  {"1", "0", "-1"},
 		"index.interval.bytes":            {"4096", "0", "-1"},
 		"max.message.bytes":               {"100", "1048588", "-1", "99999999999"},
-		"message.timestamp.type":          {"CreateTime", "LogAppendTime", "Other"},
+		"message.timestamp.type":          {"CreateTime", "Other"},
 		"message.timestamp.after.max.ms":  {"3600000", "-1", "0"},
 		"message.timestamp.before.max.ms": {"86400000", "-1"},
 		"min.cleanable.dirty.ratio":       {"0.5", "0", "1", "1.5", "-0.1"},
