@@ -1,8 +1,9 @@
 // Package vfs is the only door to files. The broker's log, the write-ahead log and the catalog take an [FS] and never
 // call package os, so that one test can run them over a real disk, over memory, and over memory that loses power.
 //
-// Three file systems are here. [Disk] is the real one. [Memory] is its twin in memory, which remembers what has not been
-// synced and can be cloned as it would look after a power cut. [Faults] wraps either and injects errors.
+// Four file systems are here. [Disk] is the real one. [Memory] is its twin in memory, which remembers what has not been
+// synced and can be cloned as it would look after a power cut. [Faults] wraps either and injects errors. [Overlay] lets a
+// program change a disk without changing it.
 //
 // What a crash may take away, and so what a caller must sync:
 //

@@ -17,6 +17,9 @@ func TestFileSystems(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
 		suite(t, func(t *testing.T) (vfs.FS, string) { return withDir(t, vfs.NewMemory()), "data" })
 	})
+	t.Run("overlay", func(t *testing.T) {
+		suite(t, func(t *testing.T) (vfs.FS, string) { return vfs.Overlay(withDir(t, vfs.NewMemory())), "data" })
+	})
 }
 
 func withDir(t *testing.T, fs vfs.FS) vfs.FS {
