@@ -51,6 +51,7 @@ func Run(ctx context.Context, env Env, args []string) int {
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
+	a.adoptCompletion(root)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return problem.ExitOK
@@ -99,6 +100,15 @@ A first minute:
 	root.SetHelpCommand(&cobra.Command{Use: "help [COMMAND]", Short: "Help about any command", Hidden: true, RunE: helpFor})
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	return root
+}
+
+// adoptCompletion has cobra's own command, which prints to where root does by
+// then, refuse shells that it does not know.
+func (a *app) adoptCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		completion.Args, completion.RunE = cobra.ArbitraryArgs, a.helpOrUnknown
+	}
 }
 
 func helpFor(cmd *cobra.Command, args []string) error {

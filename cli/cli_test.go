@@ -149,6 +149,7 @@ func TestWrongUsageIsNamedAndExitsWithTwo(t *testing.T) {
 		{"settings retention.sm", `no setting "retention.sm"`, "retention.ms"},
 		{"version 2", "takes no arguments", ""},
 		{"log dump", "needs a segment file", ""},
+		{"completion bsh", `skein completion has no command "bsh"`, `"bash"`},
 	} {
 		var s shell
 		code := s.run(t.Context(), strings.Fields(c.args)...)

@@ -32,10 +32,18 @@ func fileLayer(path string) (serveLayer, error) {
 		return layer, problem.Usage("", "reading the settings file %s: %w", path, err)
 	}
 	values := k.All()
+	var unknown []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if err := layer.setKnown(path, strings.ReplaceAll(name, "log_", "log-"), settingText(name, values[name])); err != nil {
+		known, err := layer.set(strings.ReplaceAll(name, "log_", "log-"), settingText(name, values[name]))
+		if err != nil {
 			return layer, err
 		}
+		if !known {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) > 0 {
+		return layer, unknownSettings(path, unknown)
 	}
 	return layer, nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -47,15 +48,18 @@ func serveLayers(env Env, flags *pflag.FlagSet) (serveLayer, error) {
 		path = env.Getenv(envServeConfig)
 	}
 	merged := serveLayer{settings: map[string]string{}}
-	sources := []func() (serveLayer, error){
-		func() (serveLayer, error) { return fileLayer(path) },
-		func() (serveLayer, error) { return envLayer(env.Environ(), env.Stderr) },
-		func() (serveLayer, error) { return flagLayer(flags) },
+	sources := []struct {
+		name string
+		read func() (serveLayer, error)
+	}{
+		{path, func() (serveLayer, error) { return fileLayer(path) }},
+		{"the environment", func() (serveLayer, error) { return envLayer(env.Environ(), env.Stderr) }},
+		{"the command line", func() (serveLayer, error) { return flagLayer(flags) }},
 	}
-	for _, read := range sources {
-		layer, err := read()
+	for _, source := range sources {
+		layer, err := source.read()
 		if err == nil {
-			err = layer.settle()
+			err = layer.settle(source.name)
 		}
 		if err != nil {
 			return merged, err
@@ -65,9 +69,17 @@ func serveLayers(env Env, flags *pflag.FlagSet) (serveLayer, error) {
 	return merged, nil
 }
 
-// settle brings a layer into one form: listen becomes the settings about
-// listeners, the setting log.dirs becomes data.
-func (l *serveLayer) settle() error {
+// settle checks a layer and brings it into one form: listen becomes the
+// settings about listeners, the setting log.dirs becomes data.
+func (l *serveLayer) settle(source string) error {
+	if err := settings.Brokers().Check(l.settings); err != nil {
+		return problem.Usage("`skein settings` lists what there is", "%s: %w", source, err)
+	}
+	for _, name := range []string{settingListeners, settingAdvertised} {
+		if _, given := l.settings[name]; given && len(l.places) > 0 {
+			return saidTwice(source, keyListen, name)
+		}
+	}
 	if len(l.places) > 0 {
 		listeners, advertised, err := parseListeners(l.places)
 		if err != nil {
@@ -77,11 +89,16 @@ func (l *serveLayer) settle() error {
 	}
 	if dir, ok := l.settings[settingDirs]; ok {
 		delete(l.settings, settingDirs)
-		if l.data == nil {
-			l.data = &dir
+		if l.data != nil {
+			return saidTwice(source, keyData, settingDirs)
 		}
+		l.data = &dir
 	}
 	return nil
+}
+
+func saidTwice(source, one, other string) error {
+	return problem.Usage("keep one of them", "%s gives both %s and %s, which are the same", source, one, other)
 }
 
 // cover lays over on top of l. New listeners do away with what was advertised
@@ -222,11 +239,24 @@ func flagLayer(flags *pflag.FlagSet) (serveLayer, error) {
 func (l *serveLayer) setKnown(origin, name, value string) error {
 	known, err := l.set(name, value)
 	if err == nil && !known {
-		hint := problem.DidYouMean(name, allKeys())
-		if hint == "" {
-			hint = "`skein settings` lists what there is"
-		}
-		return problem.Usage(hint, "%s: there is no setting %q", origin, name)
+		return unknownSettings(origin, []string{name})
 	}
 	return err
+}
+
+// unknownSettings tells all unknown names of one source at once: a file that
+// was written for Kafka has many.
+func unknownSettings(origin string, names []string) error {
+	const listed = "`skein settings` lists what there is"
+	if len(names) == 1 {
+		return problem.Usage(cmp.Or(problem.DidYouMean(names[0], allKeys()), listed), "%s: there is no setting %q", origin, names[0])
+	}
+	var quoted, hints []string
+	for _, name := range names {
+		quoted = append(quoted, strconv.Quote(name))
+		if near := nearest.Name(name, allKeys()); near != "" {
+			hints = append(hints, fmt.Sprintf("did you mean %q instead of %q?", near, name))
+		}
+	}
+	return problem.Usage(strings.Join(append(hints, listed), "\n"), "%s: there are no settings %s", origin, strings.Join(quoted, ", "))
 }

@@ -155,6 +155,12 @@ func TestServeRefusesWithAdvice(t *testing.T) {
 		{args: []string{"--config", "/none.yaml"}, what: "/none.yaml"},
 		{args: []string{"--config", "/none.ini"}, what: "no form that is known", do: ".properties"},
 		{args: []string{"--config", writeFile(t, "a.yaml", "num.partitons: 3\n")}, what: `a.yaml: there is no setting "num.partitons"`, do: "num.partitions"},
+		{args: []string{"--config", writeFile(t, "a.properties", "broker.id=1\nnum.partitons=3\nprocess.roles=broker\n")}, what: `a.properties: there are no settings "broker.id", "num.partitons", "process.roles"`, do: `"num.partitions" instead of "num.partitons"`},
+		{args: []string{"--config", writeFile(t, "b.properties", "num.partitions=x\n")}, what: "b.properties: Invalid value x", do: "skein settings"},
+		{env: []string{"SKEIN_NUM_PARTITIONS=x"}, what: "the environment: Invalid value x", do: "skein settings"},
+		{args: []string{"--log-dirs", "a,b"}, what: "log.dirs", do: "skein settings"},
+		{args: []string{"--log-dirs", "a", "--data", "b"}, what: "data and log.dirs", do: "one of them"},
+		{args: []string{"--listeners", "PLAINTEXT://:9092", "--listen", "a:1"}, what: "listen and listeners", do: "one of them"},
 		{env: []string{"SKEIN_NUM_PARTITONS=3"}, what: "SKEIN_NUM_PARTITONS is no setting", do: "SKEIN_NUM_PARTITIONS"},
 		{env: []string{"SKEIN_PPROF=maybe"}, what: "neither true nor false"},
 	} {

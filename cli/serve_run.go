@@ -56,7 +56,7 @@ func (p servePlan) listenHTTP(ctx context.Context, log *slog.Logger) (net.Listen
 	case p.httpGiven:
 		return nil, problem.New("choose another address with --http, or --http '' for none", "listening for HTTP on %s: %w", p.http, err)
 	}
-	log.Warn("the default HTTP address is taken: no metrics and health pages", "address", p.http, "error", err)
+	log.Warn("the default HTTP address is taken: no metrics and health pages; --http HOST:PORT names another", "address", p.http, "error", err)
 	return nil, nil
 }
 
@@ -65,7 +65,7 @@ func openProblem(ctx context.Context, err error) error {
 	case ctx.Err() != nil: // interrupted while opening
 		return nil
 	case errors.Is(err, broker.ErrInUse):
-		return &problem.Error{What: err.Error(), Hint: "stop the other broker, or choose another directory with --data", Err: err}
+		return &problem.Error{What: err.Error(), Hint: "--data DIR names the directory of this one", Err: err}
 	case errors.Is(err, syscall.EACCES):
 		return &problem.Error{What: err.Error(), Hint: "choose a directory that may be written with --data", Err: err}
 	}

@@ -103,7 +103,7 @@ func TestServeSaysWhyItCannotStart(t *testing.T) {
 		args     []string
 		what, do string
 	}{
-		{[]string{"--data", dir, "--listen", "127.0.0.1:0", "--http", ""}, "in use by another broker", "--data"},
+		{[]string{"--data", dir, "--listen", "127.0.0.1:0", "--http", ""}, "in use by another broker: stop it, or choose another directory\n  --data DIR names", ""},
 		{[]string{"--data", t.TempDir(), "--listen", s.Listeners[0].Address, "--http", ""}, "address already in use", "--listen"},
 		{[]string{"--data", t.TempDir(), "--listen", "127.0.0.1:0", "--http", s.HTTP}, "address already in use", "--http"},
 		{[]string{"--data", file, "--listen", "127.0.0.1:0", "--http", ""}, "not a directory", ""},

@@ -166,6 +166,8 @@ func explainClosed(err error, o Options) *problem.Error {
 	switch {
 	case strings.Contains(err.Error(), "is SASL missing"):
 		hint = "the listener probably wants SASL: add --sasl with --sasl-user, or a --profile"
+	case !o.TLS.Enabled && o.SASL.Mechanism != "":
+		hint = "the listener may expect TLS (add --tls), or may not know SASL (drop --sasl)"
 	case !o.TLS.Enabled:
 		hint = "the listener may expect TLS: add --tls"
 	case o.SASL.Mechanism != "":

@@ -84,6 +84,9 @@ func TestNobodyListensSaysHowToStartABroker(t *testing.T) {
 
 func TestABrokerThatHangsUpSuggestsTLS(t *testing.T) {
 	wantAdvice(t, open(t, optionsFor(listen(t, func(net.Conn) {}))), "closed the connection at once", "--tls")
+	withSASL := optionsFor(listen(t, func(net.Conn) {}))
+	withSASL.SASL = SASL{Mechanism: Plain, User: "u", Password: "p"}
+	wantAdvice(t, open(t, withSASL), "closed the connection at once", "drop --sasl")
 }
 
 func TestASilentBrokerIsNotWaitedForLongerThanTheTimeout(t *testing.T) {
