@@ -1,0 +1,126 @@
+// Command assign sets Skein's sticky assignor beside those of franz-go, Sarama
+// and Kafka (the client's and the group coordinator's): the same groups, in one
+// run on one machine, each implementation in a process of its own, one after
+// the other. What counts is the ratios, and who is optimal. docs/benchmarks.md
+// tells how to read the table.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// implementation plans for a group again and again and measures.
+type implementation func(g *group, budget time.Duration) sample
+
+func implementations() map[string]implementation {
+	all := map[string]implementation{"skein": skeinPlan, "skein map": skeinMap, "skein bytes": skeinBytes, "sarama": saramaSticky}
+	for name, i := range franzImplementations() {
+		all[name] = i
+	}
+	return all
+}
+
+// peers lists everyone in the order of the table.
+var peers = []string{"skein", "skein map", "skein bytes", "franz-go", "franz-go bytes", "java client", "java server", "sarama"}
+
+type options struct {
+	only   *regexp.Regexp
+	peers  []string
+	budget time.Duration
+	limit  time.Duration
+	json   string
+}
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == childVerb {
+		runChild(os.Args[2:])
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "assign:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out, progress io.Writer) error {
+	o, err := parse(args, progress)
+	if err != nil {
+		return err
+	}
+	c, err := newChildren(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	var rows []row
+	for _, s := range scenarios() {
+		if !o.only.MatchString(s.name) {
+			continue
+		}
+		r, err := c.row(ctx, o, s, progress)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, r)
+	}
+	if o.json != "" {
+		if err := writeJSON(o.json, rows); err != nil {
+			return err
+		}
+	}
+	table(out, o.peers, rows)
+	return ctx.Err()
+}
+
+func parse(args []string, usage io.Writer) (options, error) {
+	var o options
+	flags := flag.NewFlagSet("assign", flag.ContinueOnError)
+	flags.SetOutput(usage)
+	only := flags.String("only", "", "run only the scenarios whose name matches this `expression`")
+	names := flags.String("peers", strings.Join(peers, ","), "comma-separated `peers`")
+	flags.DurationVar(&o.budget, "budget", 2*time.Second, "how long each peer repeats each scenario")
+	flags.DurationVar(&o.limit, "limit", 2*time.Minute, "after how long a peer is too slow for a scenario")
+	flags.StringVar(&o.json, "json", "", "write every sample to this `file`")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	var err error
+	if o.only, err = regexp.Compile(*only); err != nil {
+		return o, fmt.Errorf("-only: %w", err)
+	}
+	o.peers = strings.Split(*names, ",")
+	for _, p := range o.peers {
+		if !slices.Contains(peers, p) {
+			return o, fmt.Errorf("there is no peer %q; there are %s", p, strings.Join(peers, ", "))
+		}
+	}
+	return o, nil
+}
+
+func writeJSON(name string, rows []row) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	e := json.NewEncoder(f)
+	e.SetIndent("", " ")
+	if err := e.Encode(rows); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}

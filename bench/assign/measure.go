@@ -1,0 +1,68 @@
+package main
+
+import (
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// sample is what one implementation did in one scenario, in its own process.
+type sample struct {
+	// First is the first call, Best and Median are of all.
+	First, Best, Median time.Duration
+	Calls               int
+	// Allocated is what one call allocates, in bytes and in pieces.
+	Allocated, Pieces int64
+	// Peak is the largest the process ever was, in bytes.
+	Peak int64
+	// Owner is who gets each partition, in the order of topics; -1 for nobody.
+	Owner []int32 `json:",omitempty"`
+	// Err says why there is no result.
+	Err string `json:",omitempty"`
+}
+
+// repeat calls run for the budget of time, at least twice unless that takes too
+// long, and measures.
+func repeat(budget time.Duration, run func()) sample {
+	var s sample
+	var times []time.Duration
+	for spent := time.Duration(0); len(times) < 2 || spent < budget; {
+		runtime.GC()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		began := time.Now()
+		run()
+		took := time.Since(began)
+		runtime.ReadMemStats(&after)
+		times = append(times, took)
+		spent += took
+		s.Allocated, s.Pieces = int64(after.TotalAlloc-before.TotalAlloc), int64(after.Mallocs-before.Mallocs)
+		if spent > 3*budget || len(times) == 1000 {
+			break
+		}
+	}
+	s.First, s.Calls = times[0], len(times)
+	slices.Sort(times)
+	s.Best, s.Median = times[0], times[len(times)/2]
+	s.Peak = peak()
+	return s
+}
+
+// peak reads the largest resident size of this process; 0 where the system does
+// not tell.
+func peak() int64 {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, found := strings.CutPrefix(line, "VmHWM:"); found {
+			kb, _ := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+			return kb << 10
+		}
+	}
+	return 0
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"time"
+
+	"github.com/skeinstream/skein/assign"
+)
+
+// The forms in which Skein's plan is measured: as it is, as maps like
+// franz-go's, and as the bytes of SyncGroup.
+func skeinPlan(g *group, budget time.Duration) sample {
+	return skein(g, budget, func(assign.Plan, assign.Input) {})
+}
+
+func skeinMap(g *group, budget time.Duration) sample {
+	return skein(g, budget, func(p assign.Plan, in assign.Input) { p.Map(in.Members) })
+}
+
+func skeinBytes(g *group, budget time.Duration) sample {
+	return skein(g, budget, func(p assign.Plan, _ assign.Input) { p.Encode() })
+}
+
+func skein(g *group, budget time.Duration, finish func(assign.Plan, assign.Input)) sample {
+	in := g.input()
+	var plan assign.Plan
+	var err error
+	s := repeat(budget, func() {
+		if plan, err = (assign.Sticky{}).Assign(in); err == nil {
+			finish(plan, in)
+		}
+	})
+	if err != nil {
+		return sample{Err: err.Error()}
+	}
+	s.Owner = g.owners(func(i int, give func(topic string, partitions []int32)) {
+		for topic, partitions := range plan.Of(i) {
+			give(topic, partitions)
+		}
+	})
+	return s
+}
+
+// owners puts a plan in numbers: each calls give with what member i gets.
+func (g *group) owners(each func(i int, give func(topic string, partitions []int32))) []int32 {
+	first := map[string]int32{}
+	n := int32(0)
+	for t, c := range g.topics {
+		first[topicName(int32(t))] = n
+		n += c
+	}
+	owner := make([]int32, n)
+	for p := range owner {
+		owner[p] = -1
+	}
+	for i := range g.members {
+		each(i, func(topic string, partitions []int32) {
+			for _, p := range partitions {
+				owner[first[topic]+p] = int32(i)
+			}
+		})
+	}
+	return owner
+}
