@@ -20,10 +20,27 @@ import (
 type crash struct {
 	disk   *vfs.Memory
 	model  *model
-	power  bool             // the page cache is lost
-	starts map[string]int64 // up to where retention and DeleteRecords may have come, by topic-partition; filled in later
+	power  bool      // the page cache is lost
+	starts logStarts // up to where retention and DeleteRecords may have come; filled in later
 	where  string
 	seed   uint64
+}
+
+// logStarts is where logs begin. A topic that was made anew is another one, and what a crash leaves may be the old one.
+type logStarts map[logKey]int64
+
+type logKey struct {
+	topic catalog.ID
+	index int32
+}
+
+// note takes them from a broker. Those of topics that it has no more stay.
+func (l logStarts) note(b *Broker) {
+	for topic := range b.table.Topics {
+		for _, p := range topic.Partitions() {
+			l[logKey{topic.ID, p.Index()}] = p.StartOffset()
+		}
+	}
 }
 
 // survivor is a broker that was opened on what a crash has left.
@@ -44,9 +61,10 @@ func (c *crash) check(t testing.TB, settings map[string]string, depth int) {
 	middle := make(chan []*crash, 1)
 	if depth > 0 {
 		at := 1 + s.dice.IntN(40) // once in the middle of the opening, if it is as long
+		known := c.model          // compare puts another in its place, and may do so while the hook still runs
 		faults.BeforeMutation(func(n int, op vfs.Op, name string) {
 			if n == at {
-				middle <- c.again(disk, c.model, fmt.Sprintf("opening, %d: %d %s", n, op, name))
+				middle <- c.again(disk, known, fmt.Sprintf("opening, %d: %d %s", n, op, name))
 			}
 		})
 	}
@@ -172,14 +190,15 @@ func matches(t *catalog.Topic, want *topicModel, anyID bool) bool {
 func (s *survivor) comparePartition(name string, index int32) error {
 	t := s.model.topics[name]
 	p := t.parts[index]
-	if err := s.b.table.Topic(name).Partition(index).Offline(); err != nil {
+	topic := s.b.table.Topic(name)
+	if err := topic.Partition(index).Offline(); err != nil {
 		return fmt.Errorf("offline: %w", err)
 	}
 	got, err := s.read(name, index)
 	if err != nil {
 		return err
 	}
-	most := max(p.start, p.deleting, s.starts[fmt.Sprintf("%s-%d", name, index)])
+	most := max(p.start, p.deleting, s.starts[logKey{topic.ID, index}])
 	if t.compacted() {
 		err = p.checkCompacted(got, s.power)
 	} else {

@@ -32,6 +32,7 @@ type workload struct {
 	next     map[string]int32      // sequence, by producer and partition
 	failing  func(code int16) bool // nil, or which codes are to be expected
 	refusals int
+	starts   logStarts // of topics that are gone, too
 	ops      []string
 	done     atomic.Int32 // length of ops
 
@@ -57,7 +58,7 @@ func topicConfigs() map[string]map[string]string {
 func newWorkload(t testing.TB, seed uint64, settings map[string]string, sample func(n int) bool) *workload {
 	w := &workload{
 		t: t, dice: rand.New(rand.NewPCG(seed, 2)), disk: vfs.NewMemory(), settings: settings, model: newModel(),
-		next: map[string]int32{}, sample: sample,
+		next: map[string]int32{}, starts: logStarts{}, sample: sample,
 	}
 	w.faults = vfs.NewFaults(w.disk)
 	w.faults.BeforeMutation(func(n int, op vfs.Op, name string) { w.look(seed, n, op, name) })
@@ -139,12 +140,8 @@ func (w *workload) run(steps int) {
 // mark tells the crashes of the last step up to where logs may have been deleted.
 func (w *workload) mark() {
 	synctest.Wait()
-	starts := map[string]int64{}
-	for topic := range w.b.table.Topics {
-		for _, p := range topic.Partitions() {
-			starts[fmt.Sprintf("%s-%d", topic.Name, p.Index())] = p.StartOffset()
-		}
-	}
+	w.starts.note(w.b)
+	starts := maps.Clone(w.starts)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for ; w.marked < len(w.crashes); w.marked++ {

@@ -106,12 +106,8 @@ func (w *workload) steps(n int) {
 
 // readAll compares every partition with the model.
 func (w *workload) readAll() {
-	s := &survivor{t: w.t, crash: &crash{model: w.model, starts: map[string]int64{}}, b: w.b, wire: w.wire, dice: w.dice}
-	for topic := range w.b.table.Topics {
-		for _, p := range topic.Partitions() {
-			s.starts[fmt.Sprintf("%s-%d", topic.Name, p.Index())] = p.StartOffset()
-		}
-	}
+	s := &survivor{t: w.t, crash: &crash{model: w.model, starts: logStarts{}}, b: w.b, wire: w.wire, dice: w.dice}
+	s.starts.note(w.b)
 	s.model.starts--
 	if err := s.compare(); err != nil {
 		w.t.Errorf("%v, after %v", err, w.ops)
