@@ -17,22 +17,20 @@ const (
 	quietTries    = 3
 )
 
-// awaitQuiet waits until others leave the machine alone, or patience ends. It
-// returns false when that did not happen.
-func (c *comparison) awaitQuiet(ctx context.Context, broker machine.Process) bool {
+// awaitQuiet waits until others leave the machine alone, or patience ends.
+func (c *comparison) awaitQuiet(ctx context.Context, broker machine.Process) {
 	if c.options.plan.noisy {
-		return true
+		return
 	}
 	for until, said := time.Now().Add(quietPatience), false; time.Now().Before(until) && ctx.Err() == nil; said = true {
 		others, err := c.look(ctx, broker)
 		if err != nil || others < quietShare {
-			return true
+			return
 		}
 		if !said {
 			c.say("  waiting: others use %.0f%% of the machine", 100*others)
 		}
 	}
-	return false
 }
 
 // look is what others use just now.

@@ -37,10 +37,8 @@ func kindConfigs(kind string) map[string]string {
 	return nil
 }
 
-func (w *world) addTopic(name, kind string, partitions int32) *topic {
-	t := &topic{name: name, kind: kind, partitions: partitions, ends: make(map[int32]int64)}
-	w.topics = append(w.topics, t)
-	return t
+func (w *world) addTopic(name, kind string, partitions int32) {
+	w.topics = append(w.topics, &topic{name: name, kind: kind, partitions: partitions, ends: make(map[int32]int64)})
 }
 
 // createOne makes one good topic.
