@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -37,7 +38,7 @@ func explain(err error, o Options) error {
 	if _, done := errors.AsType[*problem.Error](err); done {
 		return err
 	}
-	for _, rule := range []func(error, Options) *problem.Error{explainBroker, explainTLS, explainDial, explainClosed, explainSilence} {
+	for _, rule := range []func(error, Options) *problem.Error{explainBroker, explainUnserved, explainTLS, explainDial, explainClosed, explainSilence} {
 		if p := rule(err, o); p != nil {
 			return p
 		}
@@ -62,6 +63,20 @@ func explainBroker(err error, o Options) *problem.Error {
 		return problem.New("ask the cluster's operator for an ACL, or authenticate as somebody else", "not allowed: %w", err)
 	}
 	return nil
+}
+
+// explainUnserved covers requests that the broker does not know. The client
+// has no name for that.
+func explainUnserved(err error, o Options) *problem.Error {
+	if !strings.Contains(err.Error(), "broker is too old") {
+		return nil
+	}
+	request := "this request"
+	if shards, ok := errors.AsType[*kadm.ShardErrors](err); ok {
+		request = shards.Name
+	}
+	return problem.New("it is too old for that, or a Skein broker that does not have it yet: README tells what there is",
+		"the broker at %s does not serve %s", o.place(), request)
 }
 
 // brokerWords is what the broker said beyond its error code.

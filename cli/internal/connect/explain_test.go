@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/skeinstream/skein/cli/internal/problem"
@@ -87,6 +88,13 @@ func TestABrokerThatHangsUpSuggestsTLS(t *testing.T) {
 	withSASL := optionsFor(listen(t, func(net.Conn) {}))
 	withSASL.SASL = SASL{Mechanism: Plain, User: "u", Password: "p"}
 	wantAdvice(t, open(t, withSASL), "closed the connection at once", "drop --sasl")
+}
+
+func TestARequestThatTheBrokerDoesNotServeIsNamed(t *testing.T) {
+	tooOld := errors.New("broker is too old; the broker has already indicated it will not know how to handle the request")
+	shards := &kadm.ShardErrors{Name: "DescribeGroups", AllFailed: true, Errs: []kadm.ShardError{{Err: tooOld}}}
+	wantAdvice(t, explain(fmt.Errorf("describing: %w", shards), optionsFor("a:1")), "the broker at a:1 does not serve DescribeGroups", "old")
+	wantAdvice(t, explain(tooOld, optionsFor("a:1")), "the broker at a:1 does not serve this request", "old")
 }
 
 func TestASilentBrokerIsNotWaitedForLongerThanTheTimeout(t *testing.T) {
