@@ -43,13 +43,13 @@ func (x *index) owners(plan Plan) ([]int32, error) {
 		return nil, &InvalidPlanError{Reason: fmt.Sprintf("has %d entries for %d members", plan.Members(), len(x.order))}
 	}
 	owner := x.vacant()
-	subscribed := make([]int32, len(x.names)) // 1 more than the last member that subscribes
+	subscribed := x.Ints(len(x.names)) // 1 more than the last member that subscribes
 	for m := range int32(len(x.order)) {
 		for _, t := range x.Topics.Of(x.MemberClass[m]) {
 			subscribed[t] = m + 1
 		}
 		for topic, partitions := range plan.Of(int(x.order[m])) {
-			t, known := x.place[topic]
+			t, known := x.lookUp(topic)
 			for _, p := range partitions {
 				reason := ""
 				switch {

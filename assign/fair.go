@@ -29,7 +29,7 @@ func (Fair) Assign(in Input) (Plan, error) {
 	}
 	subscribers := x.subscribers()
 	owner := x.vacant()
-	load := make([]int32, len(x.order))
+	load := x.Ints(len(x.order))
 	var q poorest
 	for _, t := range x.fairOrder(subscribers) {
 		q.fill(subscribers.Of(x.TopicClass[t]), load)

@@ -21,11 +21,12 @@ type index struct {
 	// topic's in in.Topics.
 	order, topicAt []int32
 	names          []string
-	place          map[string]int32 // topic name to place
+	place          map[string]int32 // topic name to place, where there are many
+	arena          *group.Arena
 }
 
 func newIndex(in Input) (*index, error) {
-	x := &index{in: in}
+	x := &index{in: in, arena: &group.Arena{}}
 	if err := x.orderMembers(); err != nil {
 		return nil, err
 	}
@@ -45,7 +46,7 @@ func (x *index) topic(place int32) *Topic { return &x.in.Topics[x.topicAt[place]
 // member id (R-A3, KIP-345): a static member that restarts under a new member
 // id keeps its place.
 func (x *index) orderMembers() error {
-	x.order = positions(len(x.in.Members))
+	x.order = x.arena.Positions(len(x.in.Members))
 	slices.SortFunc(x.order, func(a, b int32) int { return compareMembers(&x.in.Members[a], &x.in.Members[b]) })
 	return x.checkIDs()
 }
@@ -94,27 +95,34 @@ func compareUTF16(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
+// fewTopics are found faster by halving than through a map.
+const fewTopics = 16
+
 // orderTopics puts topics in the order of their names.
 func (x *index) orderTopics() (base []int32, err error) {
-	x.topicAt = positions(len(x.in.Topics))
+	x.topicAt = x.arena.Positions(len(x.in.Topics))
 	byName := func(a, b int32) int { return strings.Compare(x.in.Topics[a].Name, x.in.Topics[b].Name) }
 	if !slices.IsSortedFunc(x.topicAt, byName) {
 		slices.SortFunc(x.topicAt, byName)
 	}
 	x.names = make([]string, len(x.topicAt))
-	x.place = make(map[string]int32, len(x.topicAt))
-	base = make([]int32, len(x.topicAt)+1)
+	if len(x.topicAt) > fewTopics {
+		x.place = make(map[string]int32, len(x.topicAt))
+	}
+	base = x.arena.Ints(len(x.topicAt) + 1)
 	var n int64
 	for t := range x.topicAt {
 		topic := x.topic(int32(t))
-		x.names[t], x.place[topic.Name] = topic.Name, int32(t)
+		if x.names[t] = topic.Name; t > 0 && x.names[t-1] == topic.Name {
+			return nil, ErrDuplicateTopic
+		}
+		if x.place != nil {
+			x.place[topic.Name] = int32(t)
+		}
 		if n += int64(max(topic.Partitions, 0)); n > maxPartitions {
 			return nil, fmt.Errorf("%w: more than %d", ErrTooLarge, maxPartitions)
 		}
 		base[t+1] = int32(n)
-	}
-	if len(x.place) < len(x.names) {
-		return nil, ErrDuplicateTopic
 	}
 	return base, nil
 }
@@ -122,8 +130,8 @@ func (x *index) orderTopics() (base []int32, err error) {
 // subscribe groups the members by what they subscribe to. Most have the list of
 // the one before them, so that names are looked up once a class, not once a member.
 func (x *index) subscribe(base []int32) {
-	b := group.NewBuilder(base, len(x.order))
-	seen := map[outline][]int32{} // members whose lists look alike
+	b := group.NewBuilder(x.arena, base, len(x.order))
+	var seen map[outline][]int32 // members whose lists look alike
 	for m := range int32(len(x.order)) {
 		topics := x.member(m).Topics
 		if m > 0 && sameNames(topics, x.member(m-1).Topics) {
@@ -136,7 +144,12 @@ func (x *index) subscribe(base []int32) {
 			b.JoinAs(m, seen[look][twin])
 			continue
 		}
-		seen[look] = append(seen[look], m)
+		if m > 0 && seen == nil {
+			seen = map[outline][]int32{outlineOf(x.member(0).Topics): {0}}
+		}
+		if m > 0 {
+			seen[look] = append(seen[look], m)
+		}
 		b.Begin()
 		x.eachTopic(topics, b.Subscribe)
 		b.End(m)
@@ -179,25 +192,21 @@ func (x *index) find(name string, hint int32) (int32, bool) {
 	if int(hint) < len(x.names) && x.names[hint] == name {
 		return hint, true
 	}
-	t, known := x.place[name]
-	return t, known
+	return x.lookUp(name)
+}
+
+func (x *index) lookUp(name string) (int32, bool) {
+	if x.place != nil {
+		t, known := x.place[name]
+		return t, known
+	}
+	t, known := slices.BinarySearch(x.names, name)
+	return int32(t), known
 }
 
 // vacant returns an owner for every partition: nobody.
 func (x *index) vacant() []int32 {
-	owner := make([]int32, x.Partitions())
-	for p := range owner {
-		owner[p] = group.None
-	}
-	return owner
-}
-
-func positions(n int) []int32 {
-	list := make([]int32, n)
-	for i := range list {
-		list[i] = int32(i)
-	}
-	return list
+	return x.Nones(int(x.Partitions()))
 }
 
 // topicOf returns the topic of a partition.

@@ -6,7 +6,7 @@ import "github.com/skeinstream/skein/assign/internal/group"
 // pass counts, one fills.
 func (x *index) plan(owner []int32) Plan {
 	n := len(x.order)
-	c := columns{x: x, owner: owner, last: make([]int32, n), partitions: make([]int32, n+1), shares: make([]int32, n+1)}
+	c := columns{x: x, owner: owner, last: x.Ints(n), partitions: x.Ints(n + 1), shares: x.Ints(n + 1)}
 	c.count()
 	group.Accumulate(c.partitions)
 	group.Accumulate(c.shares)

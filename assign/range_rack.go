@@ -38,7 +38,7 @@ func (x *index) rackedTopics(subscribers group.Lists) []*rackedTopic {
 	for _, s := range topics {
 		n := x.Count(s.topic)
 		s.each, s.extra = n/int32(len(s.members)), n%int32(len(s.members))
-		s.given = make([]int32, len(s.members))
+		s.given = x.Ints(len(s.members))
 	}
 	return topics
 }
@@ -143,7 +143,7 @@ func assignTogether(x *index, topics []*rackedTopic, owner []int32) {
 	if !slices.ContainsFunc(topics[0].members, func(m int32) bool { return x.member(m).Rack != "" }) {
 		return
 	}
-	open := positions(len(topics[0].members))
+	open := x.arena.Positions(len(topics[0].members))
 	for p := range x.Count(topics[0].topic) {
 		i := slices.IndexFunc(open, func(i int32) bool {
 			return !slices.ContainsFunc(topics, func(s *rackedTopic) bool { return s.room(int(i)) == 0 || !s.matches(x, int(i), p) })

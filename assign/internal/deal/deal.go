@@ -25,7 +25,7 @@ type Problem struct {
 
 // Out deals. Its order is that of sources, topics, partitions and members.
 func Out(p *Problem) {
-	d := &dealer{p: p, count: make([]int32, len(p.Hub))}
+	d := &dealer{p: p, count: p.Group.Ints(len(p.Hub))}
 	for s := range int32(len(p.Sources.Class)) {
 		d.release(s)
 	}
@@ -37,8 +37,8 @@ func Out(p *Problem) {
 
 type dealer struct {
 	p *Problem
-	// count is scratch by member: what it has of a topic.
-	count []int32
+	// count is scratch by member: what it has of a topic; pooled is what is free of it.
+	count, pooled []int32
 	releaser
 	rings
 }
@@ -48,7 +48,7 @@ func (d *dealer) deal(s int32) {
 	if !d.open(s) {
 		return
 	}
-	var pool []int32
+	pool := d.pooled
 	runs := d.p.Sources.Of(s)
 	for len(runs) > 0 {
 		topic := runs[0].Topic
@@ -61,6 +61,7 @@ func (d *dealer) deal(s int32) {
 			d.dealTopic(topic, pool)
 		}
 	}
+	d.pooled = pool
 }
 
 func (d *dealer) free(pool []int32, r group.Run) []int32 {

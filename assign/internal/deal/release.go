@@ -29,7 +29,8 @@ type heap struct {
 func (d *dealer) release(s int32) {
 	p := d.p
 	if d.slot == nil {
-		d.slot, d.pool = make([]int32, len(p.Hub)), make([]int32, len(p.Base)-1)
+		d.slot, d.pool = p.Group.Ints(len(p.Hub)), p.Group.Ints(len(p.Base)-1)
+		d.next = p.Group.Room(8)
 	}
 	d.next = append(d.next[:0], 0)
 	for a := p.Owners.Start[s]; a < p.Owners.Start[s+1]; a++ {

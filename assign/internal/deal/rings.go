@@ -29,7 +29,7 @@ type openHub struct {
 // join puts everyone that gets something from a hub into its ring.
 func (d *dealer) join() {
 	p := d.p
-	d.rings = rings{p: p, after: make([]int32, len(p.Hub)), last: make([]int32, p.Problem.Members.Len())}
+	d.rings = rings{p: p, after: p.Group.Ints(len(p.Hub)), last: p.Group.Ints(p.Problem.Members.Len())}
 	for h := range int32(p.Problem.Members.Len()) {
 		first, last := group.None, group.None
 		for _, m := range p.Problem.Members.Of(h) {

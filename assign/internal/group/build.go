@@ -13,10 +13,12 @@ type Builder struct {
 }
 
 // NewBuilder starts a group of the given number of members; base is Group.Base.
-func NewBuilder(base []int32, members int) *Builder {
-	b := &Builder{g: &Group{Base: base, MemberClass: make([]int32, members)}}
-	b.stamp = make([]int32, len(base)-1)
-	b.g.Topics.Start = []int32{0}
+func NewBuilder(arena *Arena, base []int32, members int) *Builder {
+	b := &Builder{g: &Group{Arena: arena, Base: base, MemberClass: arena.Ints(members)}}
+	b.stamp = arena.Ints(len(base) - 1)
+	b.topics = arena.Room(len(base) - 1)
+	b.g.Topics = Lists{Start: arena.Room(2), Items: arena.Room(len(base) - 1)}
+	b.g.Topics.Start = append(b.g.Topics.Start, 0)
 	return b
 }
 
@@ -58,18 +60,18 @@ func (b *Builder) find() int32 {
 // Group finishes: it groups the topics by who subscribes to them.
 func (b *Builder) Group() *Group {
 	g := b.g
-	g.Members = Invert(g.MemberClass, g.Topics.Len())
+	g.Members = g.Invert(g.MemberClass, g.Topics.Len())
 	subscribers := g.subscribersByTopic()
 	first := g.classifyTopics(subscribers)
-	g.ClassTopics = Invert(g.TopicClass, len(first))
-	g.Subscribers = pick(subscribers, first)
+	g.ClassTopics = g.Invert(g.TopicClass, len(first))
+	g.Subscribers = g.pick(subscribers, first)
 	return g
 }
 
 // subscribersByTopic lists the member classes of every topic.
 func (g *Group) subscribersByTopic() Lists {
 	topics := len(g.Base) - 1
-	l := Lists{Start: make([]int32, topics+1), Items: make([]int32, len(g.Topics.Items))}
+	l := Lists{Start: g.Ints(topics + 1), Items: g.Ints(len(g.Topics.Items))}
 	for _, t := range g.Topics.Items {
 		l.Start[t+1]++
 	}
@@ -86,7 +88,8 @@ func (g *Group) subscribersByTopic() Lists {
 
 // classifyTopics fills TopicClass and returns the first topic of each class.
 func (g *Group) classifyTopics(subscribers Lists) (first []int32) {
-	g.TopicClass = make([]int32, subscribers.Len())
+	g.TopicClass = g.Ints(subscribers.Len())
+	first = g.Room(1)
 	var classes interner
 	for t := range g.TopicClass {
 		s := subscribers.Of(int32(t))
@@ -104,13 +107,13 @@ func (g *Group) classifyTopics(subscribers Lists) (first []int32) {
 }
 
 // pick returns the named lists of l.
-func pick(l Lists, which []int32) Lists {
-	out := Lists{Start: make([]int32, 1, len(which)+1)}
+func (g *Group) pick(l Lists, which []int32) Lists {
+	out := Lists{Start: append(g.Room(len(which)+1), 0)}
 	n := 0
 	for _, i := range which {
 		n += len(l.Of(i))
 	}
-	out.Items = make([]int32, 0, n)
+	out.Items = g.Room(n)
 	for _, i := range which {
 		out.Items = append(out.Items, l.Of(i)...)
 		out.Start = append(out.Start, int32(len(out.Items)))
@@ -121,16 +124,26 @@ func pick(l Lists, which []int32) Lists {
 // interner numbers lists: equal lists have one number. It knows only hashes,
 // the lists themselves lie with its user.
 type interner struct {
-	last int32            // the number given out last, the likeliest next
-	head map[uint64]int32 // hash to the newest number with it
-	next []int32          // to the next older number with the same hash
+	count int32
+	last  int32            // the number given out last, the likeliest next
+	first uint64           // hash of number 0, while it is the only one
+	head  map[uint64]int32 // hash to the newest number with it
+	next  []int32          // to the next older number with the same hash
 }
 
 // find returns the number of list, and whether it is a fresh one; at returns
 // the list of an older number.
 func (n *interner) find(list []int32, at func(int32) []int32) (number int32, fresh bool) {
-	if len(n.next) > 0 && slices.Equal(at(n.last), list) {
+	switch {
+	case n.count == 0:
+		n.first = hash(list)
+		n.count = 1
+		return 0, true
+	case slices.Equal(at(n.last), list):
 		return n.last, false
+	case n.head == nil:
+		n.head = map[uint64]int32{n.first: 0}
+		n.next = append(n.next, None)
 	}
 	h := hash(list)
 	head, seen := n.head[h]
@@ -142,11 +155,9 @@ func (n *interner) find(list []int32, at func(int32) []int32) (number int32, fre
 			return n.last, false
 		}
 	}
-	n.last = int32(len(n.next))
+	n.last = n.count
+	n.count++
 	n.next = append(n.next, head)
-	if n.head == nil {
-		n.head = map[uint64]int32{}
-	}
 	n.head[h] = n.last
 	return n.last, true
 }

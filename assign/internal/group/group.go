@@ -8,6 +8,7 @@ package group
 
 // Group holds who may have what. Build makes one.
 type Group struct {
+	*Arena
 	// Base[t] is the number of topic t's partition 0; the last element is the number
 	// of all partitions.
 	Base []int32
@@ -42,27 +43,6 @@ func (l Lists) Len() int { return len(l.Start) - 1 }
 
 // Size returns the length of list i.
 func (l Lists) Size(i int32) int32 { return l.Start[i+1] - l.Start[i] }
-
-// Invert lists, for each of n values, the places where it stands in of,
-// ascending; None stands nowhere.
-func Invert(of []int32, n int) Lists {
-	l := Lists{Start: make([]int32, n+1)}
-	for _, v := range of {
-		if v != None {
-			l.Start[v+1]++
-		}
-	}
-	Accumulate(l.Start)
-	l.Items = make([]int32, l.Start[n])
-	for i, v := range of {
-		if v != None {
-			l.Items[l.Start[v]] = int32(i)
-			l.Start[v]++
-		}
-	}
-	rewind(l.Start)
-	return l
-}
 
 // Accumulate turns counts, where start[i+1] counts list i, into where lists start.
 func Accumulate(start []int32) {

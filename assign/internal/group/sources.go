@@ -27,13 +27,9 @@ func (s *Sources) Supply(source int32) (n int32) {
 
 // SourcesByTopic makes one source of every topic class.
 func (g *Group) SourcesByTopic() *Sources {
-	classes := int32(g.ClassTopics.Len())
-	s := &Sources{Class: make([]int32, classes), Start: g.ClassTopics.Start, Runs: make([]Run, len(g.ClassTopics.Items))}
+	s := &Sources{Class: g.Positions(g.ClassTopics.Len()), Start: g.ClassTopics.Start, Runs: make([]Run, len(g.ClassTopics.Items))}
 	for i, t := range g.ClassTopics.Items {
 		s.Runs[i] = Run{t, g.Base[t], g.Base[t+1]}
-	}
-	for c := range classes {
-		s.Class[c] = c
 	}
 	return s
 }
@@ -57,7 +53,7 @@ func (g *Group) SourcesBy(kind func(partition int32) Kind) *Sources {
 				of = append(of, n)
 			}
 		}
-		g.addSources(s, class, Invert(of, len(number)))
+		g.addSources(s, class, g.Invert(of, len(number)))
 	}
 	return s
 }

@@ -36,7 +36,7 @@ type flow struct {
 
 func newFlow(p *Problem) *flow {
 	n := len(p.Size)
-	return &flow{p: p, position: make([]int32, n), seen: make([]int32, n)}
+	return &flow{p: p, position: p.Ints(n), seen: p.Ints(n)}
 }
 
 // begin takes up part x, with room for q partitions for each member.
@@ -74,7 +74,7 @@ func (f *flow) arcs() {
 		f.left[i] = left
 		f.start = append(f.start, int32(len(f.member)))
 	}
-	f.into = group.Invert(f.member, len(f.x.members))
+	f.into = f.p.Invert(f.member, len(f.x.members))
 }
 
 // place puts what is left wherever there is room: an even share for everybody

@@ -23,6 +23,7 @@ import "github.com/skeinstream/skein/assign/internal/group"
 
 // Problem is a group by classes.
 type Problem struct {
+	*group.Arena
 	// Supply is the number of partitions of each topic class.
 	Supply []int32
 	// Size is the number of members of each member class.
@@ -53,12 +54,11 @@ type part struct{ topics, members []int32 }
 // Find computes the levels, in as many flows as there are levels at worst times
 // two, each over the classes and their subscriptions.
 func Find(p *Problem) Levels {
-	f := &finder{p: p, out: Levels{Topics: make([]int32, len(p.Supply)), Members: make([]int32, len(p.Size))}}
+	f := &finder{p: p, out: Levels{Topics: p.Ints(len(p.Supply)), Members: p.Ints(len(p.Size))}}
 	if p.Ranges {
-		f.out.Low, f.out.High = make([]int32, len(p.Size)), make([]int32, len(p.Size))
+		f.out.Low, f.out.High = p.Ints(len(p.Size)), p.Ints(len(p.Size))
 	}
-	f.flow = newFlow(p)
-	todo := []part{{upTo(len(p.Supply)), upTo(len(p.Size))}}
+	todo := []part{{p.Positions(len(p.Supply)), p.Positions(len(p.Size))}}
 	for len(todo) > 0 {
 		x := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
@@ -114,6 +114,9 @@ func (f *finder) close(x part) {
 
 // split closes block q of x, where q is the average, and returns the rest.
 func (f *finder) split(x part) (below, above part) {
+	if f.flow == nil {
+		f.flow = newFlow(f.p)
+	}
 	q := f.average(x)
 	f.flow.begin(x, q)
 	f.flow.place()
@@ -152,12 +155,4 @@ func (f *finder) divide(x part, q int32) (below, above part) {
 		}
 	}
 	return below, above
-}
-
-func upTo(n int) []int32 {
-	list := make([]int32, n)
-	for i := range list {
-		list[i] = int32(i)
-	}
-	return list
 }

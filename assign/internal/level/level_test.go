@@ -18,7 +18,7 @@ type tiny struct {
 }
 
 func randomTiny(r *rand.Rand) tiny {
-	x := tiny{Problem: &Problem{Ranges: true, Subscribers: group.Lists{Start: []int32{0}}}}
+	x := tiny{Problem: &Problem{Arena: &group.Arena{}, Ranges: true, Subscribers: group.Lists{Start: []int32{0}}}}
 	for c := range 1 + r.IntN(3) {
 		n := int32(1 + r.IntN(2))
 		x.Size = append(x.Size, n)

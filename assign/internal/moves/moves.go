@@ -26,6 +26,7 @@ import (
 
 // Problem is what may flow where, and at what price.
 type Problem struct {
+	*group.Arena
 	// Supply is the number of partitions of each source.
 	Supply []int32
 	// Owners lists, by source, the members that own some of it, and Owned how many.
@@ -82,10 +83,10 @@ func (f *Flow) Moves() bool {
 // Fewest computes a cheapest flow. There always is one that fits: level's boxes
 // are those of a plan that exists.
 func Fewest(p *Problem) Flow {
-	f := &flow{p: p, load: make([]int32, len(p.Hub))}
-	f.out = Flow{Kept: make([]int32, len(p.Owners.Items)), Through: make([]int32, len(p.Hubs.Items)), Taken: make([]int32, len(p.Hub))}
+	f := &flow{p: p, load: p.Ints(len(p.Hub))}
+	f.out = Flow{Kept: p.Ints(len(p.Owners.Items)), Through: p.Ints(len(p.Hubs.Items)), Taken: p.Ints(len(p.Hub))}
 	if p.Former != nil {
-		f.out.Returned = make([]int32, len(p.Supply))
+		f.out.Returned = p.Ints(len(p.Supply))
 	}
 	if f.begin() {
 		f.reverse()
@@ -171,7 +172,7 @@ func (f *flow) begin() (busy bool) {
 	f.members = int32(len(p.Supply))
 	f.hubs = f.members + int32(len(p.Hub))
 	f.blocks = f.hubs + int32(p.Members.Len())
-	f.excess = make([]int32, int(f.blocks)+p.Blocks)
+	f.excess = p.Ints(int(f.blocks) + p.Blocks)
 	for s := range f.members {
 		f.keep(s)
 		f.excess[f.blocks+p.SourceBlock[s]] -= p.Supply[s]
@@ -207,19 +208,19 @@ func (f *flow) keep(s int32) {
 // reverse lists the arcs by the nodes they lead to, so that flow can be taken back.
 func (f *flow) reverse() {
 	p := f.p
-	f.ownersOf = group.Invert(p.Owners.Items, len(p.Hub))
-	f.ownerSource = heads(p.Owners)
-	f.sourcesOf = group.Invert(p.Hubs.Items, p.Members.Len())
-	f.hubSource = heads(p.Hubs)
-	f.inBlock = group.Invert(p.Block, p.Blocks)
+	f.ownersOf = p.Invert(p.Owners.Items, len(p.Hub))
+	f.ownerSource = p.heads(p.Owners)
+	f.sourcesOf = p.Invert(p.Hubs.Items, p.Members.Len())
+	f.hubSource = p.heads(p.Hubs)
+	f.inBlock = p.Invert(p.Block, p.Blocks)
 	if p.Former != nil {
-		f.formerOf = group.Invert(p.Former, len(p.Hub))
+		f.formerOf = p.Invert(p.Former, len(p.Hub))
 	}
 }
 
 // heads returns, for each item, the list it stands in.
-func heads(l group.Lists) []int32 {
-	out := make([]int32, len(l.Items))
+func (p *Problem) heads(l group.Lists) []int32 {
+	out := p.Ints(len(l.Items))
 	for i := range int32(l.Len()) {
 		for a := l.Start[i]; a < l.Start[i+1]; a++ {
 			out[a] = i

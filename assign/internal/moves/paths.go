@@ -19,7 +19,7 @@ func (f *flow) solve() {
 	for v := f.members; v < int32(n); v++ {
 		f.potential[v] = f.p.Price.Move // the flow starts with what is free on its way to the hubs
 	}
-	f.depth, f.next = make([]int32, n), make([]int32, n)
+	f.depth, f.next, f.queue = f.p.Ints(n), f.p.Ints(n), f.p.Room(n)
 	for {
 		for f.reach() {
 			clear(f.next)

@@ -7,17 +7,17 @@ package moves
 // with weights that are mended a few times until the hubs get about as much
 // as they need (iterative proportional fitting).
 func (f *flow) place() {
-	g := f.newGuess()
-	if g == nil {
-		return
-	}
-	for range g.mendings() {
-		g.mend()
-	}
-	total := make([]int32, len(g.need))
-	carry := 0.0
-	for s := range f.members {
-		carry = g.round(s, total, carry)
+	total := f.p.Ints(f.p.Members.Len())
+	open := f.placeDirect(total)
+	if open > 0 {
+		g := f.newGuess(open > 1)
+		for range g.mendings() {
+			g.mend()
+		}
+		carry := 0.0
+		for s := range f.members {
+			carry = g.round(s, total, carry)
+		}
 	}
 	for h, n := range total {
 		f.hand(int32(h), n)
@@ -31,19 +31,27 @@ type guess struct {
 	several           bool // whether more than one source has something free
 }
 
-// newGuess returns nil when nothing is free.
-func (f *flow) newGuess() *guess {
-	g := &guess{f: f}
-	sources := 0
+// placeDirect sends what can go to one hub only; it returns how many sources are
+// left. In a group with equal subscriptions that is none.
+func (f *flow) placeDirect(total []int32) (open int) {
+	p := f.p
 	for s := range f.members {
-		if f.excess[s] > 0 {
-			sources++
+		a := p.Hubs.Start[s]
+		switch {
+		case f.excess[s] == 0 || p.Former != nil && p.Former[s] >= 0:
+		case p.Hubs.Size(s) == 1 && p.misfit(s, p.Hubs.Items[a]) == 0:
+			f.out.Through[a] = f.excess[s]
+			total[p.Hubs.Items[a]] += f.excess[s]
+			f.excess[s] = 0
+		default:
+			open++
 		}
 	}
-	if sources == 0 {
-		return nil
-	}
-	g.several = sources > 1
+	return open
+}
+
+func (f *flow) newGuess(several bool) *guess {
+	g := &guess{f: f, several: several}
 	n := f.p.Members.Len()
 	g.need, g.weight, g.got = make([]float64, n), make([]float64, n), make([]float64, n)
 	average := f.averages()

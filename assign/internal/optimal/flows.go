@@ -11,10 +11,10 @@ import (
 // its block, or a member of a lower block could fill its box with what belongs
 // to another; with slack the boxes are all there is.
 func (s *solver) movesProblem(price moves.Price) *moves.Problem {
-	p := &moves.Problem{Owners: s.owners, Owned: s.owned, Slack: s.Slack, Former: s.former(), Price: price}
+	p := &moves.Problem{Arena: s.Arena, Owners: s.owners, Owned: s.owned, Slack: s.Slack, Former: s.former(), Price: price}
 	hubs := s.hubs()
 	p.Hub, p.Members = hubs.of, hubs.members
-	p.Supply = make([]int32, len(s.sources.Class))
+	p.Supply = s.Ints(len(s.sources.Class))
 	for i := range p.Supply {
 		p.Supply[i] = s.sources.Supply(int32(i))
 	}
@@ -27,7 +27,7 @@ func (s *solver) movesProblem(price moves.Price) *moves.Problem {
 // boxes says which loads are fair: those of the level within blocks, those of
 // any fairest plan where slack is counted from there.
 func (s *solver) boxes(p *moves.Problem) {
-	p.Low, p.High = make([]int32, len(s.MemberClass)), make([]int32, len(s.MemberClass))
+	p.Low, p.High = s.Ints(len(s.MemberClass)), s.Ints(len(s.MemberClass))
 	for m, c := range s.MemberClass {
 		if s.Slack > 0 {
 			p.Low[m], p.High[m] = s.levels.Low[c], s.levels.High[c]
@@ -39,12 +39,12 @@ func (s *solver) boxes(p *moves.Problem) {
 
 // blocks numbers the levels.
 func (s *solver) blocks(p *moves.Problem) {
-	p.Block, p.SourceBlock = make([]int32, len(s.MemberClass)), make([]int32, len(s.sources.Class))
+	p.Block, p.SourceBlock = s.Ints(len(s.MemberClass)), s.Ints(len(s.sources.Class))
 	if s.Slack > 0 {
 		p.Blocks = 1
 		return
 	}
-	levels := slices.Clone(s.levels.Members)
+	levels := append(s.Room(len(s.levels.Members)), s.levels.Members...)
 	slices.Sort(levels)
 	levels = slices.Compact(levels)
 	number := func(level int32) int32 {
@@ -52,7 +52,7 @@ func (s *solver) blocks(p *moves.Problem) {
 		return int32(i)
 	}
 	p.Blocks = len(levels)
-	byClass := make([]int32, len(s.levels.Members))
+	byClass := s.Ints(len(s.levels.Members))
 	for c, l := range s.levels.Members {
 		byClass[c] = number(l)
 	}
@@ -72,9 +72,9 @@ func (s *solver) apart(topics, members int32) bool {
 // connect lists where each source may flow, and forbids to keep what a member
 // of another block owns.
 func (s *solver) connect(p *moves.Problem, hubs hubs) {
-	p.Hubs.Start = make([]int32, 1, len(s.sources.Class)+1)
+	p.Hubs.Start = append(s.Room(len(s.sources.Class)+1), 0)
 	if hubs.plain() {
-		p.Hubs.Items = make([]int32, 0, len(s.Subscribers.Items))
+		p.Hubs.Items = s.Room(len(s.Subscribers.Items))
 	}
 	for i, class := range s.sources.Class {
 		for _, c := range s.Subscribers.Of(class) {
@@ -136,10 +136,10 @@ func (h hubs) ofClass(c int32) []int32 {
 
 func (s *solver) hubs() hubs {
 	if s.Racks == nil {
-		return hubs{of: s.MemberClass, members: s.Members, self: upTo(s.Members.Len())}
+		return hubs{of: s.MemberClass, members: s.Members, self: s.Positions(s.Members.Len())}
 	}
-	h := hubs{of: make([]int32, len(s.MemberClass)), first: make([]int32, 1, s.Members.Len()+1)}
-	at := make([]int32, s.Racks.Count+1) // 1 more than the hub of the class at hand in each rack
+	h := hubs{of: s.Ints(len(s.MemberClass)), first: append(s.Room(s.Members.Len()+1), 0)}
+	at := s.Ints(s.Racks.Count + 1) // 1 more than the hub of the class at hand in each rack
 	for c := range int32(s.Members.Len()) {
 		first := int32(len(h.rack))
 		for _, m := range s.Members.Of(c) {
@@ -152,8 +152,8 @@ func (s *solver) hubs() hubs {
 		}
 		h.first = append(h.first, int32(len(h.rack)))
 	}
-	h.members = group.Invert(h.of, len(h.rack))
-	h.self = upTo(len(h.rack))
+	h.members = s.Invert(h.of, len(h.rack))
+	h.self = s.Positions(len(h.rack))
 	return h
 }
 
@@ -174,12 +174,4 @@ func (s *solver) misfits(h hubs) []bool {
 		}
 	}
 	return out
-}
-
-func upTo(n int) []int32 {
-	list := make([]int32, n)
-	for i := range list {
-		list[i] = int32(i)
-	}
-	return list
 }

@@ -102,8 +102,9 @@ func (s *solver) divide() *group.Sources {
 
 // countOwned counts, by source, what each member owns of it.
 func (s *solver) countOwned() {
-	at := make([]int32, len(s.MemberClass)) // 1 more than the place of a member's count
-	s.owners.Start = make([]int32, 1, len(s.sources.Class)+1)
+	at := s.Ints(len(s.MemberClass)) // 1 more than the place of a member's count
+	s.owners = group.Lists{Start: append(s.Room(len(s.sources.Class)+1), 0), Items: s.Room(len(at))}
+	s.owned = s.Room(len(at))
 	for source := range int32(len(s.sources.Class)) {
 		first := int32(len(s.owned))
 		for _, r := range s.sources.Of(source) {
@@ -125,12 +126,12 @@ func (s *solver) countOwned() {
 }
 
 func (s *solver) levelProblem() *level.Problem {
-	p := &level.Problem{Supply: make([]int32, s.ClassTopics.Len()), Size: make([]int32, s.Members.Len()), Subscribers: s.Subscribers, Ranges: s.Slack > 0}
-	p.Owned = make([]int32, len(s.Subscribers.Items))
+	p := &level.Problem{Arena: s.Arena, Supply: s.Ints(s.ClassTopics.Len()), Size: s.Ints(s.Members.Len()), Subscribers: s.Subscribers, Ranges: s.Slack > 0}
+	p.Owned = s.Ints(len(s.Subscribers.Items))
 	for c := range p.Size {
 		p.Size[c] = s.Members.Size(int32(c))
 	}
-	place := make([]int32, len(p.Size)) // of each member class among the subscribers
+	place := s.Ints(len(p.Size)) // of each member class among the subscribers
 	for source, class := range s.sources.Class {
 		p.Supply[class] += s.sources.Supply(int32(source))
 		for a := s.Subscribers.Start[class]; a < s.Subscribers.Start[class+1]; a++ {

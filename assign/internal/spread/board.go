@@ -29,7 +29,7 @@ type cell struct {
 }
 
 func newBoard(p *Problem) *board {
-	b := &board{p: p, load: make([]int32, len(p.Hub))}
+	b := &board{p: p, load: p.Group.Ints(len(p.Hub))}
 	for s := range int32(len(p.Sources.Class)) {
 		runs := p.Sources.Of(s)
 		for len(runs) > 0 {
@@ -42,6 +42,9 @@ func newBoard(p *Problem) *board {
 		}
 	}
 	slices.SortStableFunc(b.cells, func(x, y cell) int { return int(x.topic - y.topic) })
+	for _, list := range []*[]int32{&b.member, &b.hub, &b.has, &b.owned, &b.share, &b.holder, &b.holds} {
+		*list = p.Group.Room(MostPairs)
+	}
 	b.pairs()
 	for _, m := range p.Owner {
 		if m != group.None {
@@ -53,9 +56,9 @@ func newBoard(p *Problem) *board {
 
 // pairs lists who may have some of each cell, and counts.
 func (b *board) pairs() {
-	pair := make([]int32, len(b.p.Hub))  // of the cell at hand
-	share := make([]int32, len(b.p.Hub)) // 1 more than its share of the topic at hand
-	from := int32(0)                     // where the topic's shares begin
+	pair := b.p.Group.Ints(len(b.p.Hub))  // of the cell at hand
+	share := b.p.Group.Ints(len(b.p.Hub)) // 1 more than its share of the topic at hand
+	from := int32(0)                      // where the topic's shares begin
 	for i := range b.cells {
 		c := &b.cells[i]
 		if i == 0 || b.cells[i-1].topic != c.topic {
@@ -96,25 +99,6 @@ func (b *board) mayKeep(c *cell, m int32, pair []int32) bool {
 	return pair[m] >= c.first && int(pair[m]) < len(b.member) && b.member[pair[m]] == m
 }
 
-// isEven reports whether there is nothing to win: in no cell has one member two
-// more of the topic than another.
-func (b *board) isEven() bool {
-	for _, c := range b.cells {
-		least, most := int32(1<<30), int32(0)
-		for i := c.first; i < c.last; i++ {
-			n := b.holds[b.share[i]]
-			least = min(least, n)
-			if b.has[i] > 0 {
-				most = max(most, n)
-			}
-		}
-		if most > least+1 {
-			return false
-		}
-	}
-	return true
-}
-
 // price is paid for the piece of pair i that comes when it has n.
 func (b *board) price(c *cell, i, n int32) int64 {
 	p, m := b.p, b.member[i]
@@ -130,7 +114,7 @@ func (b *board) price(c *cell, i, n int32) int64 {
 // realise gives every member of every cell as many partitions as the board says,
 // what it owned first.
 func (b *board) realise() {
-	left := make([]int32, len(b.p.Hub))
+	left := b.p.Group.Ints(len(b.p.Hub))
 	for i := range b.cells {
 		c := &b.cells[i]
 		for j := c.first; j < c.last; j++ {

@@ -52,10 +52,10 @@ func Fits(sources *group.Sources, p *moves.Problem) bool {
 
 // Even evens out the topics of p.
 func Even(p *Problem) {
-	b := newBoard(p)
-	if b.isEven() {
+	if p.isEven() {
 		return
 	}
+	b := newBoard(p)
 	f := newFinder(b)
 	for f.round() {
 		b.turned = true
@@ -63,4 +63,43 @@ func Even(p *Problem) {
 	if b.turned {
 		b.realise()
 	}
+}
+
+// isEven reports whether there is nothing to win: of no topic has one member two
+// more than another that may have some.
+func (p *Problem) isEven() bool {
+	count := p.Group.Ints(len(p.Hub))
+	for s := range int32(len(p.Sources.Class)) {
+		topic := group.None
+		for _, r := range p.Sources.Of(s) {
+			if r.Topic == topic {
+				continue
+			}
+			topic = r.Topic
+			all := p.Owner[p.Base[topic]:p.Base[topic+1]]
+			for _, m := range all {
+				count[m]++
+			}
+			even := p.within(s, count)
+			for _, m := range all {
+				count[m] = 0
+			}
+			if !even {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// within reports whether the counts of all that may have a source differ by one
+// at most.
+func (p *Problem) within(source int32, count []int32) bool {
+	least, most := int32(1<<30), int32(0)
+	for _, h := range p.Hubs.Of(source) {
+		for _, m := range p.Problem.Members.Of(h) {
+			least, most = min(least, count[m]), max(most, count[m])
+		}
+	}
+	return most <= least+1
 }

@@ -35,7 +35,7 @@ func bound(p *Problem) *flow {
 			f.heaviest = max(f.heaviest, w)
 		}
 	}
-	f.into = group.Invert(p.Subscribers.Items, p.Members.Len())
+	f.into = p.Invert(p.Subscribers.Items, p.Members.Len())
 	f.from = make([]int32, len(p.Subscribers.Items))
 	for class := range int32(p.Subscribers.Len()) {
 		for a := p.Subscribers.Start[class]; a < p.Subscribers.Start[class+1]; a++ {

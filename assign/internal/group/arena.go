@@ -1,0 +1,66 @@
+package group
+
+// Arena cuts the many short lists of one plan out of few pieces of memory: to a
+// small group, asking for each of them takes longer than planning. Nothing is given
+// back; the collector takes the pieces when the plan is made.
+type Arena struct{ free []int32 }
+
+const (
+	arenaPiece = 1024
+	arenaLarge = 256 // longer lists are pieces of their own
+)
+
+// Ints returns n zeros. They must not be appended to.
+func (a *Arena) Ints(n int) []int32 {
+	if n > arenaLarge {
+		return make([]int32, n)
+	}
+	if n > len(a.free) {
+		a.free = make([]int32, arenaPiece)
+	}
+	out := a.free[:n:n]
+	a.free = a.free[n:]
+	return out
+}
+
+// Room returns an empty list with room for n.
+func (a *Arena) Room(n int) []int32 { return a.Ints(n)[:0] }
+
+// Positions returns 0 to n-1.
+func (a *Arena) Positions(n int) []int32 {
+	list := a.Ints(n)
+	for i := range list {
+		list[i] = int32(i)
+	}
+	return list
+}
+
+// Nones returns n times None.
+func (a *Arena) Nones(n int) []int32 {
+	list := a.Ints(n)
+	for i := range list {
+		list[i] = None
+	}
+	return list
+}
+
+// Invert lists, for each of n values, the places where it stands in of,
+// ascending; None stands nowhere.
+func (a *Arena) Invert(of []int32, n int) Lists {
+	l := Lists{Start: a.Ints(n + 1)}
+	for _, v := range of {
+		if v != None {
+			l.Start[v+1]++
+		}
+	}
+	Accumulate(l.Start)
+	l.Items = a.Ints(int(l.Start[n]))
+	for i, v := range of {
+		if v != None {
+			l.Items[l.Start[v]] = int32(i)
+			l.Start[v]++
+		}
+	}
+	rewind(l.Start)
+	return l
+}
