@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/skeinstream/skein/interop/internal/target"
@@ -59,6 +60,29 @@ func transact(t *testing.T, address, topic string, commits []bool) {
 		}
 		if err := cl.EndTransaction(ctx, kgo.TransactionEndTry(commit)); err != nil {
 			t.Fatal(err)
+		}
+	}
+	awaitMarkers(ctx, t, cl, topic)
+}
+
+// awaitMarkers returns once the last transaction's marker is in the log: Kafka
+// answers the end of a transaction before it has written it.
+func awaitMarkers(ctx context.Context, t *testing.T, cl *kgo.Client, topic string) {
+	t.Helper()
+	admin := kadm.NewClient(cl)
+	for {
+		stable, err := admin.ListCommittedOffsets(ctx, topic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end, err := admin.ListEndOffsets(ctx, topic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, _ := stable.Lookup(topic, 0)
+		e, _ := end.Lookup(topic, 0)
+		if s.Err == nil && e.Err == nil && s.Offset == e.Offset {
+			return
 		}
 	}
 }
