@@ -20,9 +20,11 @@ type LogReport struct {
 	// and the one behind the last valid batch.
 	StartOffset, EndOffset int64
 	Damage                 []LogDamage
-	// Offline says that the broker will not serve the partition as it is:
-	// records that were on disk are damaged. Damage without it is the torn end
-	// that a crash leaves, and the next start deals with it.
+	// Lost says that records which were on disk cannot be read. Damage without it
+	// is the torn end that a crash leaves, and the next start deals with it.
+	Lost bool
+	// Offline says that the broker will not serve the partition as it is. A start
+	// does not read everything: it may serve a log with records Lost.
 	Offline  bool
 	Repaired bool
 	Err      error // the log could not be read, or not be repaired
@@ -44,10 +46,11 @@ func CheckLogs(ctx context.Context, dir string, report func(LogReport)) error {
 	return examine(ctx, dir, false, report)
 }
 
-// RepairLogs is CheckLogs, and makes the logs that are Offline ones that the
-// broker serves again. Every batch that can be read stays, with its offsets;
-// damaged bytes leave a gap, as compaction does, and the damaged segment is
-// kept beside the repaired one, as .log.damaged.
+// RepairLogs is CheckLogs, and makes the logs that are Offline or have records
+// Lost ones without damage, which the broker serves. Every batch that can be read
+// stays, with its offsets. In the place of damaged bytes comes what the
+// write-ahead log still has of them; else they leave a gap, as compaction does.
+// The damaged segment is kept beside the repaired one, as .log.damaged.
 func RepairLogs(ctx context.Context, dir string, report func(LogReport)) error {
 	return examine(ctx, dir, true, report)
 }
@@ -73,7 +76,7 @@ func logReport(x partition.Examination) LogReport {
 	r := LogReport{
 		Partition: x.Name, Segments: f.Segments, Bytes: f.Bytes, Batches: f.Batches,
 		StartOffset: f.Start, EndOffset: f.End,
-		Offline: x.Lost && !x.Repaired, Repaired: x.Repaired, Err: x.Err,
+		Offline: x.Offline != nil && !x.Repaired, Lost: x.Lost && !x.Repaired, Repaired: x.Repaired, Err: x.Err,
 	}
 	for _, d := range f.Damage {
 		r.Damage = append(r.Damage, LogDamage{File: d.File, Position: d.Position, Bytes: d.Bytes, FirstOffset: d.From, NextOffset: d.To, Reason: d.Reason})

@@ -33,7 +33,8 @@ type repairedState string
 const (
 	logSound    repairedState = "sound"
 	logTorn     repairedState = "torn"     // the next start deals with it
-	logOffline  repairedState = "offline"  // needs a repair
+	logDamaged  repairedState = "damaged"  // needs a repair
+	logOffline  repairedState = "offline"  // is not served before it has had one
 	logRepaired repairedState = "repaired" // has had it
 	logFailed   repairedState = "failed"   // could not be read or repaired
 )
@@ -58,8 +59,8 @@ what is damaged. Nothing is changed without --apply.
 
 Records that were on disk and cannot be read any more are never cut silently: a
 broker that finds them takes the partition offline. --apply makes such logs whole
-again without the damaged bytes: every batch that can be read stays, at its offsets.
-The damaged segment is kept beside the repaired one, as ….log.damaged. The torn
+again without the damaged bytes: every batch that can be read stays, at its offsets,
+and what the write-ahead log still has of the others is put back. The damaged segment is kept beside the repaired one, as ….log.damaged. The torn
 end that a crash leaves is no damage of that kind: the next start cuts it.
 
 It exits with 1 while there is damage that needs --apply.`,
@@ -123,6 +124,8 @@ func stateOf(r broker.LogReport) repairedState {
 		return logRepaired
 	case r.Offline:
 		return logOffline
+	case r.Lost:
+		return logDamaged
 	case len(r.Damage) > 0:
 		return logTorn
 	}
@@ -131,11 +134,11 @@ func stateOf(r broker.LogReport) repairedState {
 
 // remaining is the error of what is still wrong.
 func remaining(logs []repairedLog) error {
-	offline, failed := 0, 0
+	damaged, failed := 0, 0
 	for _, l := range logs {
 		switch l.State {
-		case logOffline:
-			offline++
+		case logOffline, logDamaged:
+			damaged++
 		case logFailed:
 			failed++
 		}
@@ -143,8 +146,8 @@ func remaining(logs []repairedLog) error {
 	switch {
 	case failed > 0:
 		return problem.New("its line above says why", "%s could not be examined or repaired", count(failed, "log"))
-	case offline > 0:
-		return problem.New("--apply repairs what is damaged and keeps the original beside it", "%s damaged", count(offline, "log")+isAre(offline))
+	case damaged > 0:
+		return problem.New("--apply repairs what is damaged and keeps the original beside it", "%s damaged", count(damaged, "log")+isAre(damaged))
 	}
 	return nil
 }
@@ -178,8 +181,10 @@ func (l repairedLog) words() string {
 		return "the torn end that a crash leaves; the next start cuts it"
 	case logRepaired:
 		return "damaged; repaired"
-	case logOffline:
+	case logDamaged:
 		return "damaged: records that were on disk cannot be read"
+	case logOffline:
+		return "damaged: records that were on disk cannot be read, and the broker does not serve it"
 	}
 	return "" // the error says it
 }

@@ -2,6 +2,7 @@ package partition
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/skeinstream/skein/broker/internal/commit"
+	"github.com/skeinstream/skein/broker/internal/record"
 	"github.com/skeinstream/skein/broker/internal/storage"
 	"github.com/skeinstream/skein/internal/vfs"
 )
@@ -17,19 +19,25 @@ import (
 type Examination struct {
 	Name     string // of its directory, as topic-partition
 	Findings storage.Findings
-	// Lost says that the damage reaches below what was durable: the partition stays offline until it is repaired. Other
-	// damage is the torn end that a crash leaves; the next start of the broker cuts it, or writes it again from the
-	// write-ahead log.
-	Lost     bool
+	// Lost says that records which were durable cannot be read as they are. Other damage is the torn end that a crash
+	// leaves; the next start of the broker cuts it, or writes it again from the write-ahead log.
+	Lost bool
+	// Offline is why the next start of the broker will not serve the partition, nil if it will: it does not read
+	// everything, so it may serve a log with damage.
+	Offline  error
 	Repaired bool
 	Err      error // the log could not be read, or not repaired
 }
 
 // Examine reads every log below dir and tells found of each, in the order of their names. With repair, logs that a start
-// would refuse are made ones that it takes; nothing else is ever changed. The caller holds the lock on dir.
+// would refuse are made ones that it takes, and those with records lost are made ones without damage; nothing else is ever
+// changed. The caller holds the lock on dir.
 func Examine(ctx context.Context, fs vfs.FS, dir string, repair bool, found func(Examination)) error {
 	o := opener{Table: &Table{opts: Options{FS: fs, Dir: dir}}}
 	o.opts.withDefaults()
+	if _, err := fs.Stat(filepath.Join(dir, cleanFile)); err == nil {
+		o.clean = true
+	}
 	for _, read := range []func() error{o.readPoints, o.readSupply} {
 		if err := read(); err != nil {
 			return fmt.Errorf("examining the logs in %s: %w", dir, err)
@@ -65,35 +73,87 @@ func (o *opener) examine(ctx context.Context, name string, repair bool) (x Exami
 		return Examination{Name: name, Err: err}, true
 	}
 	index, _ := strconv.ParseInt(match[1], 10, 32) // digits; a number too large has no frames
-	supply := o.supply[commit.Key{Topic: id, Partition: int32(index)}]
+	key := commit.Key{Topic: id, Partition: int32(index)}
 	x = Examination{Name: name}
-	x.Findings, x.Err = storage.Verify(ctx, o.opts.FS, dir)
+	supply, err := o.supplyOf(key, dir)
+	if err == nil {
+		x.Findings, err = storage.Verify(ctx, o.opts.FS, dir)
+	}
+	if err != nil {
+		x.Err = err
+		return x, true
+	}
 	durable := max(supply.durable, o.points[name])
-	x.Lost = x.Err == nil && lost(x.Findings, durable, supply.ranges)
-	if x.Lost && repair {
-		_, x.Err = storage.Repair(ctx, o.opts.FS, dir, goOn(x.Findings.End, durable, supply.ranges))
+	x.Lost = lost(x.Findings, durable, max(durable, supply.promised), supply.ranges)
+	x.Offline = o.refusal(ctx, name, supply)
+	if repair && (x.Lost || x.Offline != nil) {
+		spare := storage.Spare{Ranges: supply.ranges, Batches: o.spare(key, dir)}
+		if _, x.Err = storage.Repair(ctx, o.opts.FS, dir, max(durable, supply.promised), spare); x.Err == nil {
+			x.Err = o.refusal(ctx, name, supply)
+		}
 		x.Repaired = x.Err == nil
 	}
 	return x, true
 }
 
-// lost reports whether the damage takes offsets that were durable and that the write-ahead log has not. It is what makes
-// storage refuse to open the log.
-func lost(f storage.Findings, durable int64, supplied []storage.Range) bool {
-	if len(f.Damage) == 0 {
-		return f.End < durable && !storage.Cover(supplied, f.End, durable)
-	}
-	from := f.Damage[0].From
-	return from < durable && !storage.Cover(supplied, from, durable)
-}
-
-// goOn is where a repaired log goes on: where the write-ahead log does when that has more of it, so that no record there
-// is passed over, else behind everything that was durable, so that no offset is given twice.
-func goOn(end, durable int64, supplied []storage.Range) int64 {
-	for _, r := range supplied {
-		if r.To > end {
-			return max(end, r.From)
+// lost reports whether the damage takes offsets that were durable in the segments, or that are promised and cannot be
+// written again.
+func lost(f storage.Findings, durable, promised int64, supplied []storage.Range) bool {
+	for _, d := range f.Damage {
+		if d.From < durable || d.From < promised && !storage.Cover(supplied, d.From, promised) {
+			return true
 		}
 	}
-	return max(end, durable)
+	return f.End < promised && !storage.Cover(supplied, f.End, promised)
+}
+
+// refusal is why the next start will not serve the log, found out by opening it as that will, on an overlay.
+func (o *opener) refusal(ctx context.Context, name string, s supply) error {
+	files := storage.NewFiles(vfs.Overlay(o.opts.FS), 1)
+	log, _, err := storage.Open(ctx, files, filepath.Join(o.opts.Dir, name), storage.DefaultConfig(), o.recovery(name, s))
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	end := log.EndOffset()
+	for _, r := range s.ranges {
+		if r.From > end {
+			err = fmt.Errorf("the write-ahead log goes on at offset %d, but the log ends at %d", r.From, end)
+			break
+		}
+		end = max(end, r.To)
+	}
+	return errors.Join(err, log.Close())
+}
+
+// spare is the batches of a partition that the write-ahead log has, or that were rescued from it.
+func (o *opener) spare(key commit.Key, dir string) func(from, to int64, yield func(record.Batch) error) error {
+	return func(from, to int64, yield func(record.Batch) error) error {
+		next := from
+		fit := func(b record.Batch) error {
+			h := b.Header()
+			if h.BaseOffset < next || h.LastOffset() >= to {
+				return nil
+			}
+			next = h.LastOffset() + 1
+			return yield(b)
+		}
+		if err := readRescued(o.opts.FS, dir, fit); err != nil {
+			return err
+		}
+		return commit.Read(o.opts.FS, filepath.Join(o.opts.Dir, walDir), func(f commit.Frame) error {
+			if f.Key != key || f.Kind != commit.Data {
+				return nil
+			}
+			for b, err := range record.Batches(f.Bytes) {
+				if err == nil {
+					err = fit(b)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
 }

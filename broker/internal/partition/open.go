@@ -192,7 +192,7 @@ func (o *opener) openLog(ctx context.Context, p *Partition) error {
 	if cleared {
 		o.stale.Store(true)
 	} else {
-		rec.DurableTo, rec.StartOffset, rec.Clean = max(rec.DurableTo, o.points[name]), o.starts[name], o.clean
+		rec = o.recovery(name, s)
 		p.cleaned.Store(o.cleaned[name])
 	}
 	log, report, err := storage.Open(ctx, o.files, p.dir, storageOf(p.topic.Settings()), rec)
@@ -202,6 +202,14 @@ func (o *opener) openLog(ctx context.Context, p *Partition) error {
 	o.report(name, report)
 	p.log = log
 	return nil
+}
+
+// recovery is what is known of a log before it is opened.
+func (o *opener) recovery(name string, s supply) storage.Recovery {
+	return storage.Recovery{
+		DurableTo: max(s.durable, o.points[name]), Promised: s.promised, Resupply: s.ranges,
+		Clean: o.clean, StartOffset: o.starts[name],
+	}
 }
 
 // report tells of what recovery has cut.

@@ -54,7 +54,7 @@ func FuzzSegment(f *testing.F) {
 		l, _, err := Open(context.Background(), files, dir, small(), Recovery{DurableTo: durable})
 		var damage *DamageError
 		if errors.As(err, &damage) && durable > 0 {
-			_, err := Repair(context.Background(), disk, dir, 0)
+			_, err := Repair(context.Background(), disk, dir, 0, Spare{})
 			must(t, err)
 			return
 		}

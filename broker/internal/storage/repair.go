@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skeinstream/skein/broker/internal/record"
 	"github.com/skeinstream/skein/internal/vfs"
 )
 
@@ -16,25 +18,40 @@ import (
 // Nothing reads it.
 const damagedSuffix = ".damaged"
 
+// Spare is batches of a log that are kept elsewhere, in a write-ahead log for
+// instance. The zero Spare has none.
+type Spare struct {
+	Ranges []Range // what offsets there are
+	// Batches yields, in order, those that lie within the offsets from up to, not
+	// including, to.
+	Batches func(from, to int64, yield func(record.Batch) error) error
+}
+
+// has reports whether there may be something between two offsets.
+func (s *Spare) has(from, to int64) bool {
+	return slices.ContainsFunc(s.Ranges, func(r Range) bool { return r.From < to && from < r.To })
+}
+
 // Repair makes a damaged log one that opens, and loses nothing that can be read:
-// every segment with damage is written anew without the bad bytes, which leaves a
-// gap in the offsets as compaction does, and its original is kept beside it as
-// .log.damaged. Derived files that do not fit are removed; Open makes them anew.
-// A log that ends below durableTo, the recovery point that was last persisted,
-// goes on there, so that no offset is given twice. It returns what was found, as
+// every segment with damage is written anew, with what spare has in the place of
+// the bad bytes, or else without them, which leaves a gap in the offsets as
+// compaction does. Its original is kept beside it as .log.damaged. Derived files that do not fit are removed; Open makes them anew.
+// Bad bytes from promised on are left to Open: everything below was durable once,
+// in the segments or in spare. A log that ends below it goes on where spare does,
+// or at promised, so that no offset is given twice. It returns what was found, as
 // Verify does. Nobody may have the log open.
 //
 // It may be repeated after a crash or an error. docs/decision says why the log is
 // not cut at the damage instead.
-func Repair(ctx context.Context, fs vfs.FS, dir string, durableTo int64) (Findings, error) {
-	findings, err := repair(ctx, fs, dir, durableTo)
+func Repair(ctx context.Context, fs vfs.FS, dir string, promised int64, spare Spare) (Findings, error) {
+	findings, err := repair(ctx, fs, dir, promised, spare)
 	if err != nil {
 		return findings, fmt.Errorf("repairing log %s: %w", dir, err)
 	}
 	return findings, nil
 }
 
-func repair(ctx context.Context, fs vfs.FS, dir string, durableTo int64) (Findings, error) {
+func repair(ctx context.Context, fs vfs.FS, dir string, promised int64, spare Spare) (Findings, error) {
 	if _, _, err := tidy(fs, dir); err != nil {
 		return Findings{}, err
 	}
@@ -46,29 +63,27 @@ func repair(ctx context.Context, fs vfs.FS, dir string, durableTo int64) (Findin
 	if err != nil {
 		return found, err
 	}
-	if err := removeDerived(fs, dir, &found); err != nil {
+	promised = max(promised, known.durable)
+	holes, end := found.holes(promised, spare)
+	if err := removeDerived(fs, dir, found.Derived, holes); err != nil {
 		return found, err
 	}
-	// Recovery accepts gaps below this only.
-	end := max(found.End, durableTo, known.durable)
-	if err := raiseBounds(fs, dir, bounds{start: known.start, durable: end}); err != nil {
+	if err := syncSegments(fs, dir); err != nil {
 		return found, err
 	}
-	damaged := map[string][]Damage{}
-	var files []string
-	for _, d := range found.Damage {
-		if damaged[d.File] == nil {
-			files = append(files, d.File)
-		}
-		damaged[d.File] = append(damaged[d.File], d)
-	}
-	for _, file := range files {
+	for file, inFile := range holes {
 		if err := ctx.Err(); err != nil {
 			return found, err
 		}
-		if err := rewrite(fs, dir, file, damaged[file]); err != nil {
+		if err := rewrite(fs, dir, file, inFile, spare); err != nil {
 			return found, err
 		}
+	}
+	// Recovery accepts gaps below this only, and takes what is there as durable: not
+	// before it is.
+	at := goOn(end, promised, spare.Ranges)
+	if err := raiseBounds(fs, dir, bounds{start: known.start, durable: at}); err != nil {
+		return found, err
 	}
 	for _, name := range found.Derived {
 		if p, ok := parseName(filepath.Base(name)); ok && p.kind == abortedSuffix {
@@ -77,7 +92,39 @@ func repair(ctx context.Context, fs vfs.FS, dir string, durableTo int64) (Findin
 			}
 		}
 	}
-	return found, goOnAt(fs, dir, found.End, end)
+	return found, goOnAt(fs, dir, end, at)
+}
+
+// holes is what is to be done, by file: the damage below promised, and the gaps
+// that spare has something for. end is where the log ends after that.
+func (f *Findings) holes(promised int64, spare Spare) (holes map[string][]Damage, end int64) {
+	holes, end = map[string][]Damage{}, f.End
+	all := slices.Clone(f.Damage)
+	for _, gap := range f.gaps {
+		if spare.has(gap.From, gap.To) {
+			all = append(all, gap)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Damage) int { return cmp.Compare(a.From, b.From) })
+	for _, d := range all {
+		if d.From >= promised {
+			return holes, d.From
+		}
+		holes[d.File] = append(holes[d.File], d)
+	}
+	return holes, end
+}
+
+// goOn is where a repaired log that ends at end goes on: where spare does when that
+// has more of it, so that no record there is passed over, else behind everything
+// that was durable.
+func goOn(end, promised int64, spare []Range) int64 {
+	for _, r := range spare {
+		if r.To > end {
+			return max(end, r.From)
+		}
+	}
+	return max(end, promised)
 }
 
 // remakeAborted makes the transaction index of a segment anew, by way of all
@@ -120,11 +167,11 @@ func remakeAborted(fs vfs.FS, dir string, base int64) error {
 
 // removeDerived removes the derived files that do not fit, and the indexes of the
 // segments that are about to change.
-func removeDerived(fs vfs.FS, dir string, found *Findings) error {
-	names := slices.Clone(found.Derived)
-	for _, d := range found.Damage {
+func removeDerived(fs vfs.FS, dir string, derived []string, holes map[string][]Damage) error {
+	names := slices.Clone(derived)
+	for file := range holes {
 		for _, suffix := range []string{indexSuffix, timeSuffix} {
-			names = append(names, d.File[:len(d.File)-len(logSuffix)]+suffix)
+			names = append(names, strings.TrimSuffix(file, logSuffix)+suffix)
 		}
 	}
 	for _, name := range names {
@@ -138,10 +185,28 @@ func removeDerived(fs vfs.FS, dir string, found *Findings) error {
 	return fs.SyncDir(dir)
 }
 
+// syncSegments makes the segments durable: who wrote last may have been killed.
+func syncSegments(fs vfs.FS, dir string) error {
+	found, err := list(fs, dir)
+	if err != nil {
+		return err
+	}
+	for _, base := range found.segments {
+		f, err := fs.OpenFile(fileName(dir, base, logSuffix))
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(syncFile(f), f.Close()); err != nil {
+			return err
+		}
+	}
+	return fs.SyncDir(dir)
+}
+
 // rewrite replaces a segment by one without the damage, by way of a .swap file as
 // cleaning does: a crash leaves the old one or the new one.
-func rewrite(fs vfs.FS, dir, file string, damage []Damage) error {
-	if err := copyWithout(fs, file, file+cleanedSuffix, damage); err != nil {
+func rewrite(fs vfs.FS, dir, file string, damage []Damage, spare Spare) error {
+	if err := copyWithout(fs, file, file+cleanedSuffix, damage, spare); err != nil {
 		return errors.Join(err, removeFile(fs, file+cleanedSuffix))
 	}
 	for _, step := range [][2]string{{cleanedSuffix, swapSuffix}, {"", damagedSuffix}, {swapSuffix, ""}} {
@@ -155,8 +220,9 @@ func rewrite(fs vfs.FS, dir, file string, damage []Damage) error {
 	return nil
 }
 
-// copyWithout copies a file, durably, without the damage.
-func copyWithout(fs vfs.FS, from, to string, damage []Damage) error {
+// copyWithout copies a file, durably, with what spare has in the place of the
+// damage.
+func copyWithout(fs vfs.FS, from, to string, damage []Damage, spare Spare) error {
 	in, err := fs.Open(from)
 	if err != nil {
 		return err
@@ -175,6 +241,12 @@ func copyWithout(fs vfs.FS, from, to string, damage []Damage) error {
 	for _, d := range append(damage, Damage{Position: size}) {
 		if err == nil {
 			_, err = io.Copy(target, io.NewSectionReader(in, pos, d.Position-pos))
+		}
+		if err == nil && d.From < d.To && spare.has(d.From, d.To) {
+			err = spare.Batches(d.From, d.To, func(b record.Batch) error {
+				_, err := target.Write(b)
+				return err
+			})
 		}
 		pos = d.Position + d.Bytes
 	}

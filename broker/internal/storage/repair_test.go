@@ -88,7 +88,7 @@ func TestRepairKeepsWhateverCanBeRead(t *testing.T) {
 			if len(found.Damage) == 0 || found.Batches != int64(len(all)-damage.lost) {
 				t.Fatalf("%+v, of %d batches", found, len(all))
 			}
-			_, err = Repair(context.Background(), fs, dir, all.end())
+			_, err = Repair(context.Background(), fs, dir, all.end(), Spare{})
 			must(t, err)
 			if again := verify(t, fs); len(again.Damage) > 0 || again.Batches != found.Batches {
 				t.Fatalf("after the repair %+v", again)
@@ -114,7 +114,7 @@ func TestRepairGoesOnWhereTheLogWasDurable(t *testing.T) {
 	fs, all := written(t, small(), 3)
 	files := segmentsOf(t, fs)
 	change(t, fs, files[2], cutBy(10))
-	found, err := Repair(context.Background(), fs, dir, all.end())
+	found, err := Repair(context.Background(), fs, dir, all.end(), Spare{})
 	must(t, err)
 	if len(found.Damage) != 1 || !found.Damage[0].Tail {
 		t.Fatalf("%+v", found)
@@ -139,7 +139,7 @@ func TestRepairRemakesATransactionIndex(t *testing.T) {
 	if _, err := l.AbortedTransactions(0, all.end()); err == nil {
 		t.Fatal("a damaged transaction index was believed")
 	}
-	_, err = Repair(context.Background(), fs, dir, all.end())
+	_, err = Repair(context.Background(), fs, dir, all.end(), Spare{})
 	must(t, err)
 	l, _ = open(t, NewFiles(fs, 4), small(), Recovery{DurableTo: all.end(), Clean: true})
 	all.check(t, l)
@@ -157,7 +157,7 @@ func TestRepairSurvivesACrashAtEveryChange(t *testing.T) {
 	faults.BeforeMutation(func(n int, op vfs.Op, name string) {
 		for seed := range uint64(4) {
 			fs := memory.CrashClone(seed + uint64(n)*8)
-			if _, err := Repair(context.Background(), fs, dir, all.end()); err != nil {
+			if _, err := Repair(context.Background(), fs, dir, all.end(), Spare{}); err != nil {
 				t.Fatalf("crash before change %d, %v of %s: %v", n, op, name, err)
 			}
 			if found := verify(t, fs); found.Batches != want || len(found.Damage) > 0 {
@@ -165,7 +165,7 @@ func TestRepairSurvivesACrashAtEveryChange(t *testing.T) {
 			}
 		}
 	})
-	_, err := Repair(context.Background(), faults, dir, all.end())
+	_, err := Repair(context.Background(), faults, dir, all.end(), Spare{})
 	must(t, err)
 }
 

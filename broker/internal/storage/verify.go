@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 
 	"github.com/skeinstream/skein/broker/internal/producers"
@@ -22,6 +23,8 @@ type Findings struct {
 	// Derived are the indexes and snapshots that do not fit the batches or are
 	// missing. Opening the log makes them anew once they are removed.
 	Derived []string
+
+	gaps []Damage // offsets that no batch has, as compaction leaves them; without bytes
 }
 
 // Damage is bytes of a segment that are no valid batches.
@@ -62,7 +65,10 @@ type verifier struct {
 	files    *Files
 	listing  listing
 	findings Findings
-	next     int64 // offset that follows what is valid so far
+	next     int64  // offset that follows what is valid so far
+	base     int64  // of the segment
+	damaged  bool   // the last bytes were damage
+	last     Damage // where the segment before ends
 	buf      []byte
 }
 
@@ -103,13 +109,18 @@ func (v *verifier) markTail() {
 func (v *verifier) segment(base, bound int64) error {
 	s := newSegment(v.files, v.dir, base, "")
 	defer s.close()
+	v.base = base
 	info, err := v.fs.Stat(s.log.name)
 	if err != nil {
 		return err
 	}
 	s.size.Store(info.Size)
 	v.findings.Bytes += info.Size
-	v.next = max(v.next, base)
+	if v.last.File != "" { // what is missing belongs to the end of the segment before
+		v.gap(v.last, base)
+	}
+	v.next, v.damaged = max(v.next, base), false
+	v.last = Damage{File: s.log.name, Position: info.Size}
 	if info.Size == 0 {
 		return nil
 	}
@@ -125,6 +136,7 @@ func (v *verifier) segment(base, bound int64) error {
 			}
 			if reason == "" {
 				x.note(s, h, pos)
+				v.gap(Damage{File: s.log.name, Position: pos}, h.BaseOffset)
 				pos, v.next = pos+int64(h.Size()), h.LastOffset()+1
 				v.findings.Batches++
 				continue
@@ -139,6 +151,17 @@ func (v *verifier) segment(base, bound int64) error {
 	return err
 }
 
+// gap notes offsets that are missing from v.next up to to, unless damage has just
+// been noted in their place.
+func (v *verifier) gap(at Damage, to int64) {
+	damaged := v.damaged
+	if v.damaged = false; damaged || to <= v.next {
+		return
+	}
+	at.From, at.To = v.next, to
+	v.findings.gaps = append(v.findings.gaps, at)
+}
+
 // batch reads the batch at pos; reason says why there is none.
 func (v *verifier) batch(scan *scanner, pos, bound int64) (h record.Header, reason string, err error) {
 	h, err = scan.header(pos)
@@ -148,8 +171,11 @@ func (v *verifier) batch(scan *scanner, pos, bound int64) (h record.Header, reas
 	if err != nil {
 		return h, "", err
 	}
-	if h.BaseOffset < v.next || h.LastOffsetDelta < 0 || h.LastOffset() >= bound {
+	if h.BaseOffset < v.next || h.LastOffsetDelta < 0 || h.LastOffset() >= bound || h.LastOffset()-v.base > math.MaxInt32 {
 		return h, fmt.Sprintf("offsets %d to %d where %d is next", h.BaseOffset, h.LastOffset(), v.next), nil
+	}
+	if h.BaseOffset > v.next && v.overlaps(scan, h, pos) {
+		return h, fmt.Sprintf("offsets %d to %d, and the batch behind it begins before", h.BaseOffset, h.LastOffset()), nil
 	}
 	b, err := scan.batch(h, pos, &v.buf)
 	if err != nil {
@@ -159,6 +185,13 @@ func (v *verifier) batch(scan *scanner, pos, bound int64) (h record.Header, reas
 		return h, err.Error(), nil
 	}
 	return h, "", nil
+}
+
+// overlaps reports whether the batch behind h begins before h ends, though behind
+// what came before h: then the offset of h is wrong, which no checksum covers.
+func (v *verifier) overlaps(scan *scanner, h record.Header, pos int64) bool {
+	behind, err := scan.header(pos + int64(h.Size()))
+	return err == nil && behind.BaseOffset >= v.next && behind.BaseOffset <= h.LastOffset()
 }
 
 // damage notes bad bytes from pos on and returns where the next valid batch is.
@@ -174,6 +207,7 @@ func (v *verifier) damage(s *segment, scan *scanner, pos, bound int64, reason st
 		}
 	}
 	v.findings.Damage = append(v.findings.Damage, d)
+	v.damaged = true
 	return at, nil
 }
 
