@@ -60,8 +60,9 @@ what is damaged. Nothing is changed without --apply.
 Records that were on disk and cannot be read any more are never cut silently: a
 broker that finds them takes the partition offline. --apply makes such logs whole
 again without the damaged bytes: every batch that can be read stays, at its offsets,
-and what the write-ahead log still has of the others is put back. The damaged segment is kept beside the repaired one, as ….log.damaged. The torn
-end that a crash leaves is no damage of that kind: the next start cuts it.
+and what the write-ahead log still has of the others is put back. The damaged
+segment is kept beside the repaired one, as ….log.damaged. The torn end that a crash
+leaves is no damage of that kind: the next start cuts it.
 
 It exits with 1 while there is damage that needs --apply.`,
 		Args: noArgs,

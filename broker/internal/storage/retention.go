@@ -86,6 +86,9 @@ func (l *Log) expired(now, highWatermark int64) (old []*segment, end int64, err 
 	excess := l.Size() - cfg.RetentionBytes
 	for i, s := range list {
 		active := i == len(list)-1
+		if active && s.size.Load() == 0 { // it may not even have a file yet
+			return list[:i], end, nil
+		}
 		next := end
 		if !active {
 			next = list[i+1].base
@@ -99,7 +102,7 @@ func (l *Log) expired(now, highWatermark int64) (old []*segment, end int64, err 
 			due = due || cfg.RetentionBytes >= 0 && excess >= size
 			excess -= size
 		}
-		if !due || next > highWatermark || active && s.size.Load() == 0 {
+		if !due || next > highWatermark {
 			return list[:i], end, nil
 		}
 	}

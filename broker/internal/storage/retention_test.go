@@ -47,6 +47,13 @@ func TestRetentionByTimeUsesTheLargestTimestamp(t *testing.T) {
 	deleteOld(t, l, 1103, 9, 3, 6)
 }
 
+// The file of a segment comes with its first batch.
+func TestRetentionPassesOverALogThatWasNeverWritten(t *testing.T) {
+	l, _ := threes(t, 0, func(c *Config) { c.RetentionMs = 100 })
+	deleteOld(t, l, 9999, 0, 0)
+	deleteOld(t, reopen(t, l), 9999, 0, 0)
+}
+
 func TestRetentionRollsTheActiveSegmentWhenAllHasExpired(t *testing.T) {
 	l, _ := threes(t, 8, func(c *Config) { c.RetentionMs = 100 })
 	deleteOld(t, l, 1107, 8, 6)
