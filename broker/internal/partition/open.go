@@ -29,6 +29,7 @@ func Open(ctx context.Context, opts Options, s *catalog.Snapshot) (*Table, error
 	t := &Table{
 		opts:     opts,
 		files:    storage.NewFiles(opts.FS, 0),
+		large:    make(places, largeAtOnce),
 		saving:   make(chan struct{}, 1),
 		changing: make(chan struct{}, 1),
 		work:     make(chan struct{}, 1),

@@ -74,6 +74,7 @@ type Table struct {
 	files      *storage.Files
 	committing *commit.Committer
 	validators sync.Pool // of *record.Validator
+	large      places    // for batches that take much memory
 	topics     atomic.Pointer[topicIndex]
 	space      *space
 	flushes    alarm
@@ -231,4 +232,17 @@ func (t *Table) readFailed(p *Partition, err error) {
 	t.opts.Logger.Error("reading a log failed", "partition", p.name(), "error", err)
 }
 
-func (t *Table) newValidator() any { return new(record.Validator) }
+func (t *Table) newValidator() any { return &record.Validator{Gate: t.large} }
+
+// largeAtOnce is how many batches may take much memory, some hundred megabytes each, at a time. They are rare, and each
+// keeps a core busy for seconds.
+const largeAtOnce = 2
+
+// places is so many places to be in.
+type places chan struct{}
+
+// Enter waits for a place.
+func (p places) Enter() { p <- struct{}{} }
+
+// Leave gives it back.
+func (p places) Leave() { <-p }

@@ -40,8 +40,9 @@ type Decompressors struct {
 	// other does not: see openZstd.
 	zstd       *zstd.Decoder
 	zstdStream *zstd.Decoder
-	whole      []byte // a batch inflated at once
-	big        []byte // one record larger than a chunk
+	owner      interface{ room(size int64) } // hears before whole grows; may be nil
+	whole      []byte                        // a batch inflated at once
+	big        []byte                        // one record larger than a chunk
 }
 
 // open begins to inflate a batch's payload. The stream is valid until the next
@@ -136,6 +137,9 @@ func (d *Decompressors) openZstd(payload []byte, limit int64) error {
 	}
 	room := roomFor(head, len(payload), limit)
 	for {
+		if d.owner != nil {
+			d.owner.room(int64(room))
+		}
 		if cap(d.whole) < room {
 			d.whole = make([]byte, 0, room)
 		}

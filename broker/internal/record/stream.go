@@ -22,11 +22,14 @@ type stream struct {
 	rd   io.Reader
 	room []byte // what buf is cut from when rd is set
 	left int64  // how much may still be inflated
+	size int64  // how much has been
 	most int    // the longest record that is let pass
 }
 
 // whole makes s a stream of the bytes b.
-func (s *stream) whole(b []byte) { *s = stream{buf: b, room: s.room, most: math.MaxInt32} }
+func (s *stream) whole(b []byte) {
+	*s = stream{buf: b, room: s.room, size: int64(len(b)), most: math.MaxInt32}
+}
 
 // inflating makes s a stream of what rd inflates, limit bytes at most.
 func (s *stream) inflating(rd io.Reader, limit int64) {
@@ -52,6 +55,7 @@ func (s *stream) fill(n int) error {
 		got, err := s.rd.Read(s.room[len(s.buf):])
 		s.buf = s.room[:len(s.buf)+got]
 		s.left -= int64(got)
+		s.size += int64(got)
 		switch {
 		case s.left < 0:
 			return errInflatedSize
@@ -118,12 +122,16 @@ func (s *stream) scan(f *fields) error {
 	return f.scan(body)
 }
 
-// record reads one record's bytes. They are valid until the next call; big is
-// memory to gather a large record in, grown as needed.
-func (s *stream) record(big *[]byte) ([]byte, error) {
+// record reads one record's bytes, errLarge if there are more than limit. They are
+// valid until the next call; big is memory to gather a large record in, grown as
+// needed.
+func (s *stream) record(big *[]byte, limit int) ([]byte, error) {
 	n, err := s.length()
 	if err != nil {
 		return nil, err
+	}
+	if n > limit {
+		return nil, errLarge
 	}
 	if n > len(s.buf)-s.at {
 		if s.rd == nil {

@@ -2,6 +2,7 @@ package record
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -11,6 +12,11 @@ import (
 // calls, so keep one for each goroutine that validates, or a pool of them; the
 // zero value is ready. One that has met no compressed batch holds no memory.
 type Validator struct {
+	// Gate is passed by batches that need much memory, if it is set.
+	Gate Gate
+
+	large   int // for tests; 0 is largeDefault
+	entered bool
 	inflate Decompressors
 	deflate Compressors
 	raw     []byte // inflated records on their way to another codec
@@ -28,7 +34,7 @@ type Validator struct {
 // unless Recoded. Bytes behind the batch that cannot be another one are cut off,
 // again as Kafka does.
 func (v *Validator) Validate(b []byte, r Rules) (Accepted, error) {
-	v.rules = r
+	v.rules, v.inflate.owner = r, v
 	batch, h, refusal := single(b, &v.rules)
 	if refusal != nil {
 		return Accepted{}, refusal
@@ -54,6 +60,7 @@ func (v *Validator) release() {
 	v.inflate.release()
 	v.tally = tally{}
 	v.raw = retained(v.raw)
+	v.leave()
 }
 
 // Bounds of what Kafka looks at before it takes bytes for a batch.
@@ -147,23 +154,39 @@ func checkHeader(b Batch, h Header, r *Rules) *Refusal {
 
 // records inflates the batch and walks its records.
 func (v *Validator) records(b Batch, h Header) *Refusal {
-	s, err := v.inflate.open(h.Codec(), b.Payload(), v.rules.inflatedMax())
-	if err != nil {
-		return refuseBytes(h.Codec(), err)
+	if v.rules.recodes(h) {
+		return v.gather(b, h)
 	}
-	if v.rules.RecordMax > 0 && h.Codec() != None {
+	_, err := v.scan(b, h)
+	return v.verdict(h, err)
+}
+
+// open begins to inflate the batch, and to count from nothing.
+func (v *Validator) open(b Batch, h Header) (*stream, error) {
+	v.tally = newTally(h, &v.rules)
+	s, err := v.inflate.open(h.Codec(), b.Payload(), v.rules.inflatedMax())
+	if err == nil && v.rules.RecordMax > 0 && h.Codec() != None {
 		s.most = v.rules.RecordMax
 	}
-	v.tally = newTally(h, &v.rules)
-	if v.rules.recodes(h) {
-		err = v.collect(s, h)
-	} else {
-		err = scanAll(s, h, &v.tally)
-	}
+	return s, err
+}
+
+// verdict is what the walk has come to.
+func (v *Validator) verdict(h Header, err error) *Refusal {
 	if err != nil {
 		return refuseBytes(h.Codec(), err)
 	}
 	return v.tally.refusal()
+}
+
+// scan walks the records, and returns how large they are all together.
+func (v *Validator) scan(b Batch, h Header) (int64, error) {
+	s, err := v.open(b, h)
+	if err != nil {
+		return 0, err
+	}
+	err = scanAll(s, h, &v.tally)
+	return s.size, err
 }
 
 func scanAll(s *stream, h Header, t *tally) error {
@@ -180,12 +203,20 @@ func scanAll(s *stream, h Header, t *tally) error {
 	return s.end()
 }
 
-// collect is scanAll that also gathers the records, lengths and all, in v.raw.
-func (v *Validator) collect(s *stream, h Header) error {
+// collect is scan that also gathers the records, lengths and all, in v.raw. It is
+// errLarge when they take more than most.
+func (v *Validator) collect(b Batch, h Header, most int) error {
+	s, err := v.open(b, h)
+	if err != nil {
+		return err
+	}
 	var f fields
 	v.raw = v.raw[:0]
 	for i := range h.Count {
-		raw, err := s.record(&v.inflate.big)
+		raw, err := s.record(&v.inflate.big, most-len(v.raw))
+		if errors.Is(err, errLarge) {
+			return err
+		}
 		if err == nil {
 			err = f.scan(raw)
 		}
@@ -217,8 +248,7 @@ func (v *Validator) accept(b Batch, h Header) (Accepted, *Refusal) {
 	case r.recodes(h):
 		a.Bytes, a.Recoded = v.recode(h), true
 		if r.MaxBytes > 0 && len(a.Bytes) > r.MaxBytes {
-			return Accepted{}, refuseEarly(kerr.MessageTooLarge, "batch has %d bytes as %v, max.message.bytes is %d",
-				len(a.Bytes), r.Target.Codec, r.MaxBytes)
+			return Accepted{}, v.tooLarge(int64(len(a.Bytes)))
 		}
 	case r.LogAppendTime != h.LogAppendTime() || t.max != h.MaxTimestamp:
 		restamp(b, h, r, t.max)
@@ -249,7 +279,7 @@ func (r *Rules) timestampBit() int16 {
 // recode builds the batch anew from v.raw with the target's codec. Producer,
 // sequence, timestamps, headers and the transactional and control bits stay.
 func (v *Validator) recode(h Header) Batch {
-	out := make([]byte, HeaderSize, HeaderSize+len(v.raw)/2+1024)
+	out := make([]byte, HeaderSize, HeaderSize+min(len(v.raw)/2, retainedMax)+1024)
 	out, codec := v.deflate.append(out, v.raw, v.rules.Target)
 	h.Length = int32(len(out) - lengthEnd)
 	h.Attributes = h.Attributes&(transactionalBit|controlBit) | int16(codec) | v.rules.timestampBit()

@@ -3,6 +3,7 @@ package record
 import (
 	"fmt"
 	"iter"
+	"math"
 )
 
 // Record is one record of a batch. Key, Value and what Headers yields share
@@ -71,7 +72,7 @@ func walk(b Batch, h Header, dec *Decompressors, fn func(Record) bool) error {
 		return err
 	}
 	for i := range h.Count {
-		raw, err := s.record(&dec.big)
+		raw, err := s.record(&dec.big, math.MaxInt)
 		if err != nil {
 			return recordError(i, err)
 		}
