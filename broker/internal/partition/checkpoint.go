@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -82,27 +81,28 @@ func formatOffsets(entries []entry) []byte {
 	return b
 }
 
+// said is what the checkpoint files say of a log that could not be opened. It stays said.
+type said struct{ point, start, cleaned int64 }
+
 // saveRecoveryPoints records up to where each log is durable.
 func (t *Table) saveRecoveryPoints() error {
-	return t.save(recoveryPointFile, func(p *Partition) int64 { return p.log.RecoveryPoint() })
+	return t.save(recoveryPointFile, func(p *Partition) int64 { return p.log.RecoveryPoint() }, func(s said) int64 { return s.point })
 }
 
 // saveCleaned records up to where each log is compacted.
 func (t *Table) saveCleaned() error {
-	return t.save(cleanedFile, func(p *Partition) int64 { return p.cleaned.Load() })
+	return t.save(cleanedFile, func(p *Partition) int64 { return p.cleaned.Load() }, func(s said) int64 { return s.cleaned })
 }
 
 // SaveStarts makes the log start offsets durable. It waits for the disk.
 func (t *Table) SaveStarts() error {
-	return t.save(startOffsetFile, func(p *Partition) int64 { return p.log.StartOffset() })
+	return t.save(startOffsetFile, func(p *Partition) int64 { return p.log.StartOffset() }, func(s said) int64 { return s.start })
 }
 
-// save writes a checkpoint file of one offset of each log. What is 0 says nothing, and of a log that is offline what is
-// known stays known. One at a time writes.
-func (t *Table) save(name string, offset func(*Partition) int64) error {
+// save writes a checkpoint file of one offset of each log. What is 0 says nothing. One at a time writes.
+func (t *Table) save(name string, offset func(*Partition) int64, unopened func(said) int64) error {
 	t.saving <- struct{}{}
 	defer func() { <-t.saving }()
-	var old offsets
 	var entries []entry
 	for p := range t.each {
 		if p.unmade.Load() {
@@ -112,8 +112,7 @@ func (t *Table) save(name string, offset func(*Partition) int64) error {
 		if p.log != nil {
 			e.offset = offset(p)
 		} else {
-			old = t.reread(old, name)
-			e.offset = old[p.name()]
+			e.offset = unopened(p.said)
 		}
 		if e.offset > 0 {
 			entries = append(entries, e)
@@ -124,16 +123,4 @@ func (t *Table) save(name string, offset func(*Partition) int64) error {
 		t.fail("writing a checkpoint", err)
 	}
 	return err
-}
-
-// reread reads a checkpoint file that is about to be replaced, once. One that cannot be read says nothing.
-func (t *Table) reread(known offsets, name string) offsets {
-	if known != nil {
-		return known
-	}
-	o, err := readOffsets(t.opts.FS, filepath.Join(t.opts.Dir, name))
-	if err != nil {
-		return offsets{}
-	}
-	return o
 }

@@ -270,7 +270,7 @@ func (l leavings) add(t *catalog.Topic) {
 func (o *opener) sortOutOne(name string, remains leavings) error {
 	path := filepath.Join(o.opts.Dir, name)
 	if info, err := o.opts.FS.Stat(path); err != nil || !info.Dir {
-		return err
+		return nil // nobody needs it
 	}
 	owner, doomed := parseDoomed(name)
 	if doomed && o.dead.has(owner) {
@@ -280,7 +280,8 @@ func (o *opener) sortOutOne(name string, remains leavings) error {
 	if !doomed {
 		var err error
 		if owner, err = readMetadata(o.opts.FS, path); err != nil {
-			return err
+			o.opts.Logger.Warn("a directory cannot be read and is left alone", "directory", path, "error", err)
+			return nil
 		}
 		if owner == (catalog.ID{}) { // a crash came between its making and its deletion
 			owner = remains[name]

@@ -253,7 +253,10 @@ func (t *Table) syncSegments() error {
 	var group errgroup.Group
 	group.SetLimit(syncsAtOnce)
 	for p := range t.each {
-		if p.Refusal() == 0 && p.log.RecoveryPoint() < p.log.EndOffset() {
+		if p.unmade.Load() || p.log == nil || p.Deleted() {
+			continue
+		}
+		if p.log.RecoveryPoint() < p.log.EndOffset() { // also of one that went offline when it was half replayed
 			group.Go(p.flush)
 		}
 	}

@@ -180,21 +180,23 @@ func (o *opener) openPartition(ctx context.Context, topic *Topic, index int32) *
 }
 
 func (o *opener) openLog(ctx context.Context, p *Partition) error {
+	name := p.name()
+	p.said = said{o.points[name], o.starts[name], o.cleaned[name]}
 	cleared, err := o.claim(p.dir, p.topic.ID)
 	if err != nil {
 		return err
 	}
-	name := p.name()
 	s, err := o.supplyOf(p.Key(), p.dir)
 	if err != nil {
 		return err
 	}
 	rec := storage.Recovery{DurableTo: s.durable, Promised: s.promised, Resupply: s.ranges}
 	if cleared {
+		p.said = said{}
 		o.stale.Store(true)
 	} else {
 		rec = o.recovery(name, s)
-		p.cleaned.Store(o.cleaned[name])
+		p.cleaned.Store(p.said.cleaned)
 	}
 	log, report, err := storage.Open(ctx, o.files, p.dir, storageOf(p.topic.Settings()), rec)
 	if err != nil {

@@ -373,3 +373,51 @@ func TestRecordsDeletedUpToTheMiddleOfABatch(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatIsKnownOfAnOfflineLogStaysKnown, also when the checkpoint file that says it cannot be read again: else the next
+// start would take the damage for a torn end, and cut it.
+func TestWhatIsKnownOfAnOfflineLogStaysKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := vfs.NewFaults(vfs.NewMemory())
+		w := newWorld(t, faults).start()
+		w.create("t", 1)
+		w.appended(w.partition("t"), batch(2), 0)
+		w.appended(w.partition("t"), batch(2), 0)
+		w.stop()
+		flip(t, faults, firstSegment, versionAt)
+		if err := faults.Remove(filepath.Join(dataDir, cleanFile)); err != nil {
+			t.Fatal(err)
+		}
+		before := content(t, faults, firstSegment)
+		for range 3 {
+			w.start()
+			heal := faults.Fail(vfs.Rule{Op: vfs.OpOpen | vfs.OpRead, Name: "*-checkpoint", Err: syscall.EIO})
+			if w.partition("t").Offline() == nil {
+				t.Error("it is online")
+			}
+			w.stop()
+			heal()
+		}
+		if content(t, faults, firstSegment) != before {
+			t.Error("the segment was changed")
+		}
+	})
+}
+
+// TestADirectoryThatCannotBeReadKeepsNobodyFromStarting.
+func TestADirectoryThatCannotBeReadKeepsNobodyFromStarting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := vfs.NewFaults(vfs.NewMemory())
+		w := newWorld(t, faults).start()
+		w.create("t", 1)
+		w.stop()
+		put(t, faults, filepath.Join(dataDir, "stray-0", metadataFile), "whatever")
+		faults.Fail(vfs.Rule{Op: vfs.OpOpen, Name: dataDir + "/stray-0/*", Err: syscall.EIO})
+		w.start()
+		w.appended(w.partition("t"), batch(1), 0)
+		if !w.logs.has("stray-0") {
+			t.Error("it is not reported")
+		}
+		w.stop()
+	})
+}
