@@ -30,6 +30,7 @@ type workload struct {
 	model    *model
 	ids      []int64               // of producers
 	next     map[string]int32      // sequence, by producer and partition
+	bulk     bool                  // some batches are so large that the write-ahead log needs files and checkpoints
 	failing  func(code int16) bool // nil, or which codes are to be expected
 	refusals int
 	starts   logStarts // of topics that are gone, too
@@ -59,6 +60,9 @@ func newWorkload(t testing.TB, seed uint64, settings map[string]string, sample f
 	w := &workload{
 		t: t, dice: rand.New(rand.NewPCG(seed, 2)), disk: vfs.NewMemory(), settings: settings, model: newModel(),
 		next: map[string]int32{}, starts: logStarts{}, sample: sample,
+	}
+	if w.bulk = seed%4 == 3; w.bulk {
+		settings["skein.wal.direct.bytes"] = "200000"
 	}
 	w.faults = vfs.NewFaults(w.disk)
 	w.faults.BeforeMutation(func(n int, op vfs.Op, name string) { w.look(seed, n, op, name) })
@@ -253,8 +257,11 @@ func (w *workload) batches() (all []*toProduce) {
 // batch draws a batch for a partition: small or large, of a producer or not.
 func (w *workload) batch(name string, index int32, t *topicModel) record.Batch {
 	size := 1 + w.dice.IntN(3)
-	if w.dice.IntN(5) == 0 {
+	switch {
+	case w.dice.IntN(5) == 0:
 		size = 40 + w.dice.IntN(60)
+	case w.bulk && w.dice.IntN(5) == 0:
+		size = 300 + w.dice.IntN(700)
 	}
 	if len(w.ids) == 0 || w.dice.IntN(3) == 0 || t.compacted() {
 		return keyedBatch(w.dice, -1, 0, size)
