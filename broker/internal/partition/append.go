@@ -194,7 +194,7 @@ func (p *Partition) submit(a *Append) {
 func (p *Partition) place(a *Append, done *chain, woken *wakes) {
 	if p.table.broken.Load() {
 		a.Result = failure(kerr.KafkaStorageError.Code)
-		a.Result.Message = "the broker cannot write any more"
+		a.Result.Message = errBroken.Error()
 		done.add(a)
 		return
 	}

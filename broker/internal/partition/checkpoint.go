@@ -99,10 +99,15 @@ func (t *Table) SaveStarts() error {
 	return t.save(startOffsetFile, func(p *Partition) int64 { return p.log.StartOffset() }, func(s said) int64 { return s.start })
 }
 
+var errBroken = errors.New("the broker cannot write any more")
+
 // save writes a checkpoint file of one offset of each log. What is 0 says nothing. One at a time writes.
 func (t *Table) save(name string, offset func(*Partition) int64, unopened func(said) int64) error {
 	t.saving <- struct{}{}
 	defer func() { <-t.saving }()
+	if t.broken.Load() {
+		return errBroken
+	}
 	var entries []entry
 	for p := range t.each {
 		if p.unmade.Load() {

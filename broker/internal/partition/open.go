@@ -42,11 +42,19 @@ func Open(ctx context.Context, opts Options, s *catalog.Snapshot) (*Table, error
 	t.validators.New = t.newValidator
 	o := opener{Table: t, rescued: map[commit.Key]bool{}}
 	if err := o.open(ctx, s); err != nil {
-		return nil, errors.Join(fmt.Errorf("opening the partitions in %s: %w", opts.Dir, err), t.closeLogs())
+		return nil, errors.Join(fmt.Errorf("opening the partitions in %s: %w", opts.Dir, err), t.abandon())
 	}
 	t.space.look()
 	t.reportOpened(t.opts.Now().Sub(started))
 	return t, nil
+}
+
+// abandon lets go of the files of a table that could not be opened.
+func (t *Table) abandon() (err error) {
+	if t.committing != nil {
+		err = t.committing.Shutdown(context.Background()) // it never ran, so there is nothing to wait for
+	}
+	return errors.Join(err, t.closeLogs(), t.files.Close())
 }
 
 func (t *Table) reportOpened(took time.Duration) {
