@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/skeinstream/skein/bench/internal/peers"
 	"github.com/skeinstream/skein/bench/internal/result"
@@ -51,6 +52,7 @@ type options struct {
 	quick    bool
 	json     string // file for the JSON document; "-" is standard output, in the table's place
 	peers    []result.Peer
+	patience time.Duration  // with others who use the machine, before each phase
 	only     *regexp.Regexp // phases to run
 	dir      string         // brokers keep their data below it
 	plan     plan
@@ -66,6 +68,7 @@ func parse(args []string, usage io.Writer) (options, error) {
 	flags.StringVar(&o.json, "json", "", "write every sample as JSON to this `file`; - is standard output, in the table's place")
 	flags.StringVar(&o.dir, "dir", os.TempDir(), "`directory` for the brokers' data: its disk is what is measured")
 	flags.StringVar(&o.profiles, "profile", "", "write processor profiles of Skein to this `directory`; four times the load, and not for comparing")
+	flags.DurationVar(&o.patience, "patience", 2*time.Minute, "how long to wait, before each phase, for others to leave the machine alone")
 	names := flags.String("peers", "", "comma-separated `peers`, of "+peerNames())
 	only := flags.String("only", "", "run only the phases whose name matches this `expression`: "+phaseNames())
 	if err := flags.Parse(args); err != nil {

@@ -11,10 +11,9 @@ import (
 // So before each phase the program waits until nobody does, and runs the phase
 // again when somebody came meanwhile; in the end it takes what it gets.
 const (
-	quietShare    = 0.10 // of all processors, for others
-	quietLook     = 300 * time.Millisecond
-	quietPatience = 2 * time.Minute
-	quietTries    = 3
+	quietShare = 0.10 // of all processors, for others
+	quietLook  = 500 * time.Millisecond
+	quietTries = 5
 )
 
 // awaitQuiet waits until others leave the machine alone, or patience ends.
@@ -22,7 +21,7 @@ func (c *comparison) awaitQuiet(ctx context.Context, broker machine.Process) {
 	if c.options.plan.noisy {
 		return
 	}
-	for until, said := time.Now().Add(quietPatience), false; time.Now().Before(until) && ctx.Err() == nil; said = true {
+	for until, said := time.Now().Add(c.options.patience), false; time.Now().Before(until) && ctx.Err() == nil; said = true {
 		others, err := c.look(ctx, broker)
 		if err != nil || others < quietShare {
 			return
