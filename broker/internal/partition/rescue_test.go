@@ -208,3 +208,31 @@ func TestDamageBelowTheWriteAheadLogIsNotCut(t *testing.T) {
 		})
 	}
 }
+
+// TestARepairGoesOnWithWhatWasRescued: the damaged batch is gone, and nothing else.
+func TestARepairGoesOnWithWhatWasRescued(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fs := damaged(t)
+		for range 2 {
+			w := newWorld(t, fs).start()
+			w.settle(time.Second)
+			w.stop()
+		}
+		if err := Examine(t.Context(), fs, dataDir, true, func(x Examination) {
+			if damaged := x.Name == "t-0"; damaged != x.Repaired || damaged != (x.Offline != nil) || x.Err != nil {
+				t.Errorf("%s: repaired %v, offline %v, %v", x.Name, x.Repaired, x.Offline, x.Err)
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		w := newWorld(t, fs).start()
+		p := w.partition("t")
+		if got := w.read(p, 0); !slices.Equal(got, []int64{2, 4, 6}) {
+			t.Errorf("read %v, offline %v", got, p.Offline())
+		}
+		if r := w.appended(p, from(7, 0, 6, 1), 0); r.BaseOffset != 8 {
+			t.Errorf("the producer goes on at %+v", r)
+		}
+		w.stop()
+	})
+}
