@@ -5,8 +5,6 @@
 package optimal
 
 import (
-	"slices"
-
 	"github.com/skeinstream/skein/assign/internal/deal"
 	"github.com/skeinstream/skein/assign/internal/group"
 	"github.com/skeinstream/skein/assign/internal/level"
@@ -65,12 +63,13 @@ func Solve(p *Problem) (Solution, error) {
 		return Solution{Levels: s.levels}, nil
 	}
 	var before []int32
-	if spread.Fits(s.sources, m) {
-		before = slices.Clone(p.Owner)
+	pairs := spread.Pairs(s.sources, m)
+	if pairs <= spread.MostPairs {
+		before = append(s.Room(len(p.Owner)), p.Owner...)
 	}
 	deal.Out(&deal.Problem{Group: p.Group, Sources: s.sources, Problem: m, Flow: flow, Owned: s.owned, Owner: p.Owner})
 	if before != nil {
-		spread.Even(&spread.Problem{Group: p.Group, Sources: s.sources, Problem: m, Before: before, Owner: p.Owner})
+		spread.Even(&spread.Problem{Group: p.Group, Sources: s.sources, Problem: m, Before: before, Owner: p.Owner, Pairs: pairs})
 	}
 	return Solution{Levels: s.levels}, nil
 }

@@ -17,8 +17,8 @@ type board struct {
 	member, hub, has, owned, share []int32
 	// By share of a topic that a member may have: the member, and how many it has.
 	holder, holds []int32
+	single        []bool // whether it lies in one cell
 	load          []int32
-	turned        bool
 }
 
 // cell is partitions of one topic and source; its pairs are from first to last.
@@ -43,8 +43,9 @@ func newBoard(p *Problem) *board {
 	}
 	slices.SortStableFunc(b.cells, func(x, y cell) int { return int(x.topic - y.topic) })
 	for _, list := range []*[]int32{&b.member, &b.hub, &b.has, &b.owned, &b.share, &b.holder, &b.holds} {
-		*list = p.Group.Room(MostPairs)
+		*list = p.Group.Room(int(p.Pairs))
 	}
+	b.single = make([]bool, 0, p.Pairs)
 	b.pairs()
 	for _, m := range p.Owner {
 		if m != group.None {
@@ -68,8 +69,10 @@ func (b *board) pairs() {
 		for _, h := range b.p.Hubs.Of(c.source) {
 			for _, m := range b.p.Problem.Members.Of(h) {
 				if share[m] <= from {
-					b.holder, b.holds = append(b.holder, m), append(b.holds, 0)
+					b.holder, b.holds, b.single = append(b.holder, m), append(b.holds, 0), append(b.single, true)
 					share[m] = int32(len(b.holder))
+				} else {
+					b.single[share[m]-1] = false
 				}
 				pair[m] = int32(len(b.member))
 				b.member, b.hub, b.share = append(b.member, m), append(b.hub, h), append(b.share, share[m]-1)

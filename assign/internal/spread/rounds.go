@@ -1,47 +1,108 @@
 package spread
 
-// cost is a change of the prices, and of the sum of squares, which counts only
-// where prices are equal.
-type cost struct{ price, squares int64 }
+import "math"
 
-func (c cost) plus(d cost) cost { return cost{c.price + d.price, c.squares + d.squares} }
-
-func (c cost) less(d cost) bool {
-	return c.price < d.price || c.price == d.price && c.squares < d.squares
-}
-
-// finder looks for rounds by Bellman and Ford's method. Nodes are members, their
-// shares of topics, cells, and blocks. On the way from a member over its share to a
-// cell a partition is given up, on the way back one is taken, from share to share
-// over cells it changes hands, and over a block one member gets one more and another
-// one less.
+// finder looks for rounds by Bellman and Ford's method. Nodes are members, cells
+// and blocks. On the way from a member to a cell a partition is given up, on the way
+// back one is taken, and over a block one member gets one more and another one less.
+// Topics that lie in several cells have a node for each member's share between
+// the member and these cells, since it is the share that is to be even.
 type finder struct {
 	*board
-	sharesAt, cellsAt, blocksAt int32
-	distance                    []cost
-	from                        []step
-	seen                        []int32
+	edges []edge
+	cost  []int64 // of each edge today, never when it cannot be taken
+	// distance is that of each node, from the edge that it was reached over.
+	distance []int64
+	from     []int32
+	seen     []int32
+	scale    int64 // what one unit of price counts in squares
 }
 
-// step is how a node was reached: from which other, and over which pair where
-// it is one between a share and a cell.
-type step struct{ node, pair int32 }
+// edge is a step from one node to another.
+type edge struct {
+	from, to int32
+	kind     kind
+	at       int32 // the pair, share or member that it is about
+	cell     int32 // of a pair
+}
 
+type kind uint8
+
+const (
+	give  kind     = iota // pair: from the member or its share to the cell
+	take                  // pair: from the cell
+	less                  // share: from the member to its share
+	more                  // share: back
+	gain                  // member: to its block
+	lose                  // member: from its block
+	whole = 1 << 4        // give or take of a pair that is the whole share
+)
+
+const never = math.MaxInt64 / 4
+
+// newFinder returns nil when prices are too large to be compared in one number
+// with squares.
 func newFinder(b *board) *finder {
-	f := &finder{board: b, sharesAt: int32(len(b.p.Hub))}
-	f.cellsAt = f.sharesAt + int32(len(b.holder))
-	f.blocksAt = f.cellsAt + int32(len(b.cells))
-	n := int(f.blocksAt) + b.p.Blocks
-	f.distance, f.from, f.seen = make([]cost, n), make([]step, n), make([]int32, n)
+	f := &finder{board: b}
+	nodes := int32(len(b.p.Hub) + len(b.holder) + len(b.cells) + b.p.Blocks)
+	longest := int64(nodes) * (2*int64(len(b.p.Owner)) + 2) // no round changes the squares by more
+	f.scale = longest
+	if most := b.p.Price.Move + b.p.Price.Misfit + b.p.Price.Uneven + b.p.Price.Estranged; most > never/4/longest/int64(nodes) {
+		return nil
+	}
+	f.connect()
+	f.cost, f.distance = make([]int64, len(f.edges)), make([]int64, nodes)
+	f.from, f.seen = b.p.Group.Ints(int(nodes)), b.p.Group.Ints(int(nodes))
 	return f
+}
+
+// connect lists the edges, in the order in which rounds go on.
+func (f *finder) connect() {
+	f.edges = make([]edge, 0, 2*(len(f.member)+len(f.holder)+len(f.load)))
+	sharesAt := int32(len(f.p.Hub))
+	cellsAt := sharesAt + int32(len(f.holder))
+	blocksAt := cellsAt + int32(len(f.cells))
+	for s, m := range f.holder {
+		if !f.single[s] {
+			f.edges = append(f.edges, edge{m, sharesAt + int32(s), less, int32(s), 0})
+		}
+	}
+	for _, way := range [...]kind{give, take} {
+		for x, c := range f.cells {
+			for i := c.first; i < c.last; i++ {
+				e := edge{sharesAt + f.share[i], cellsAt + int32(x), way, i, int32(x)}
+				if f.single[f.share[i]] {
+					e.from, e.kind = f.member[i], way|whole
+				}
+				if way == take {
+					e.from, e.to = e.to, e.from
+				}
+				f.edges = append(f.edges, e)
+			}
+		}
+	}
+	for s, m := range f.holder {
+		if !f.single[s] {
+			f.edges = append(f.edges, edge{sharesAt + int32(s), m, more, int32(s), 0})
+		}
+	}
+	for m, b := range f.p.Block {
+		f.edges = append(f.edges, edge{int32(m), blocksAt + b, gain, int32(m), 0})
+	}
+	for m, b := range f.p.Block {
+		f.edges = append(f.edges, edge{blocksAt + b, int32(m), lose, int32(m), 0})
+	}
 }
 
 // round finds one round that wins something and carries it out, as often as it
 // wins; it reports whether there was one.
 func (f *finder) round() bool {
+	for i, e := range f.edges {
+		f.cost[i] = f.today(e)
+	}
 	clear(f.distance)
 	for v := range f.from {
-		f.from[v] = step{-1, -1}
+		f.from[v] = -1
 	}
 	for f.relax() {
 		if v := f.loop(); v >= 0 {
@@ -52,74 +113,78 @@ func (f *finder) round() bool {
 	return false
 }
 
-// relax takes every step once, in the order in which rounds go on; it reports
-// whether any node came nearer.
+// relax takes every step once; it reports whether any node came nearer.
 func (f *finder) relax() (changed bool) {
-	for s, m := range f.holder {
-		if f.holds[s] > 0 {
-			changed = f.reach(m, f.sharesAt+int32(s), -1, f.less(int32(s))) || changed
-		}
-	}
-	for x := range f.cells {
-		c, at := &f.cells[x], f.cellsAt+int32(x)
-		for i := c.first; i < c.last; i++ {
-			if f.has[i] > 0 {
-				changed = f.reach(f.sharesAt+f.share[i], at, i, f.giving(c, i)) || changed
-			}
-		}
-		for i := c.first; i < c.last; i++ {
-			changed = f.reach(at, f.sharesAt+f.share[i], i, f.taking(c, i)) || changed
-		}
-	}
-	for s, m := range f.holder {
-		changed = f.reach(f.sharesAt+int32(s), m, -1, f.more(int32(s))) || changed
-	}
-	return f.relaxLoads() || changed
-}
-
-func (f *finder) relaxLoads() (changed bool) {
-	for m, load := range f.load {
-		if room, price := f.p.Heavier(int32(m), load); room > 0 {
-			changed = f.reach(int32(m), f.blocksAt+f.p.Block[m], -1, cost{price, 0}) || changed
-		}
-	}
-	for m, load := range f.load {
-		if room, price := f.p.Lighter(int32(m), load); room > 0 {
-			changed = f.reach(f.blocksAt+f.p.Block[m], int32(m), -1, cost{price, 0}) || changed
+	for i, e := range f.edges {
+		if d := f.distance[e.from] + f.cost[i]; d < f.distance[e.to] {
+			f.distance[e.to], f.from[e.to] = d, int32(i)
+			changed = true
 		}
 	}
 	return changed
 }
 
-func (f *finder) reach(from, to, pair int32, c cost) bool {
-	if d := f.distance[from].plus(c); d.less(f.distance[to]) {
-		f.distance[to], f.from[to] = d, step{from, pair}
-		return true
+// today is what a step costs with the counts as they are.
+func (f *finder) today(e edge) int64 {
+	switch e.kind {
+	case less:
+		return f.fewer(e.at)
+	case more:
+		return 1 + 2*int64(f.holds[e.at])
+	case gain, lose:
+		return f.ofLoad(e)
 	}
-	return false
+	c := &f.cells[e.cell]
+	cost := int64(0)
+	if e.kind&^whole == give {
+		if f.has[e.at] == 0 {
+			return never
+		}
+		cost = -f.price(c, e.at, f.has[e.at]-1) * f.scale
+		if e.kind&whole != 0 {
+			cost += f.fewer(f.share[e.at])
+		}
+		return cost
+	}
+	cost = f.price(c, e.at, f.has[e.at]) * f.scale
+	if e.kind&whole != 0 {
+		cost += 1 + 2*int64(f.holds[f.share[e.at]])
+	}
+	return cost
 }
 
-// less and more are what the squares win and lose by one partition of a topic.
-func (f *finder) less(share int32) cost { return cost{0, 1 - 2*int64(f.holds[share])} }
-func (f *finder) more(share int32) cost { return cost{0, 1 + 2*int64(f.holds[share])} }
+func (f *finder) fewer(share int32) int64 {
+	if f.holds[share] == 0 {
+		return never
+	}
+	return 1 - 2*int64(f.holds[share])
+}
 
-func (f *finder) giving(c *cell, i int32) cost { return cost{-f.price(c, i, f.has[i]-1), 0} }
-func (f *finder) taking(c *cell, i int32) cost { return cost{f.price(c, i, f.has[i]), 0} }
+func (f *finder) ofLoad(e edge) int64 {
+	room, price := f.p.Heavier(e.at, f.load[e.at])
+	if e.kind == lose {
+		room, price = f.p.Lighter(e.at, f.load[e.at])
+	}
+	if room <= 0 {
+		return never
+	}
+	return price * f.scale
+}
 
 // loop returns a node on a loop of steps backwards, which is a round that wins,
 // or -1.
 func (f *finder) loop() int32 {
 	clear(f.seen)
 	for v := range f.from {
-		mark := int32(v) + 1
 		u := int32(v)
-		for u >= 0 && f.seen[u] == 0 {
-			f.seen[u] = mark
-			u = f.from[u].node
+		for f.from[u] >= 0 && f.seen[u] == 0 {
+			f.seen[u] = int32(v) + 1
+			u = f.edges[f.from[u]].from
 		}
-		if u >= 0 && f.seen[u] == mark {
+		if f.from[u] >= 0 && f.seen[u] == int32(v)+1 {
 			return u
 		}
+		f.seen[u] = int32(v) + 1
 	}
 	return -1
 }
@@ -127,7 +192,18 @@ func (f *finder) loop() int32 {
 // turn carries out the round through v.
 func (f *finder) turn(v int32) {
 	for times := f.times(v); times > 0; times-- {
-		f.once(v)
+		f.walk(v, f.step)
+	}
+}
+
+// walk goes around the round through v, backwards.
+func (f *finder) walk(v int32, do func(edge)) {
+	for u := v; ; {
+		e := f.edges[f.from[u]]
+		do(e)
+		if u = e.from; u == v {
+			return
+		}
 	}
 }
 
@@ -135,21 +211,14 @@ func (f *finder) turn(v int32) {
 // prices must stay as they are, and every time each change of a share costs 2 more.
 func (f *finder) times(v int32) int64 {
 	squares, changes, most := int64(0), int64(0), int64(1)<<30
-	f.walk(v, func(from, to, pair int32) {
+	f.walk(v, func(e edge) {
+		most = min(most, f.samePrice(e))
 		switch {
-		case pair >= 0:
-			most = min(most, f.samePrice(pair, from >= f.cellsAt))
-		case from < f.sharesAt && to >= f.blocksAt:
-			room, _ := f.p.Heavier(from, f.load[from])
-			most = min(most, int64(room))
-		case from >= f.blocksAt:
-			room, _ := f.p.Lighter(to, f.load[to])
-			most = min(most, int64(room))
-		case from < f.sharesAt:
-			squares += f.less(to - f.sharesAt).squares
+		case e.kind == less || e.kind == give|whole:
+			squares += 1 - 2*int64(f.holds[f.shareOf(e)])
 			changes++
-		default:
-			squares += f.more(from - f.sharesAt).squares
+		case e.kind == more || e.kind == take|whole:
+			squares += 1 + 2*int64(f.holds[f.shareOf(e)])
 			changes++
 		}
 	})
@@ -159,46 +228,50 @@ func (f *finder) times(v int32) int64 {
 	return max(1, min(most, (2*changes-1-squares)/(2*changes)))
 }
 
-// walk goes around the round through v, backwards.
-func (f *finder) walk(v int32, do func(from, to, pair int32)) {
-	for u := v; ; {
-		s := f.from[u]
-		do(s.node, u, s.pair)
-		if u = s.node; u == v {
-			return
-		}
+func (f *finder) shareOf(e edge) int32 {
+	if e.kind == less || e.kind == more {
+		return e.at
 	}
+	return f.share[e.at]
 }
 
-// samePrice returns how many pieces of a pair have one price from here on.
-func (f *finder) samePrice(i int32, taking bool) int64 {
-	has, owned := f.has[i], f.owned[i]
-	switch {
-	case taking && has < owned:
-		return int64(owned - has)
-	case taking:
-		return 1 << 30
-	case has > owned:
-		return int64(has - owned)
+// samePrice returns how many pieces have one price from here on.
+func (f *finder) samePrice(e edge) int64 {
+	room := int32(math.MaxInt32)
+	switch e.kind {
+	case gain:
+		room, _ = f.p.Heavier(e.at, f.load[e.at])
+	case lose:
+		room, _ = f.p.Lighter(e.at, f.load[e.at])
+	case take, take | whole:
+		if has, owned := f.has[e.at], f.owned[e.at]; has < owned {
+			room = owned - has
+		}
+	case give, give | whole:
+		has, owned := f.has[e.at], f.owned[e.at]
+		room = has
+		if has > owned {
+			room = has - owned
+		}
 	}
-	return int64(has)
+	return int64(room)
 }
 
-func (f *finder) once(v int32) {
-	f.walk(v, func(from, to, pair int32) {
-		switch {
-		case pair >= 0 && from >= f.cellsAt:
-			f.has[pair]++
-		case pair >= 0:
-			f.has[pair]--
-		case from < f.sharesAt && to >= f.blocksAt:
-			f.load[from]++
-		case from >= f.blocksAt:
-			f.load[to]--
-		case from < f.sharesAt:
-			f.holds[to-f.sharesAt]--
-		default:
-			f.holds[from-f.sharesAt]++
-		}
-	})
+func (f *finder) step(e edge) {
+	switch e.kind {
+	case give, give | whole:
+		f.has[e.at]--
+	case take, take | whole:
+		f.has[e.at]++
+	case gain:
+		f.load[e.at]++
+	case lose:
+		f.load[e.at]--
+	}
+	switch e.kind {
+	case less, give | whole:
+		f.holds[f.shareOf(e)]--
+	case more, take | whole:
+		f.holds[f.shareOf(e)]++
+	}
 }

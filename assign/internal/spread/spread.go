@@ -26,10 +26,12 @@ type Problem struct {
 	// Before and Owner are the owner of every partition before and after; Even
 	// changes Owner.
 	Before, Owner []int32
+	// Pairs is how many pairs there are.
+	Pairs int32
 }
 
-// Fits reports whether a group has few enough pairs.
-func Fits(sources *group.Sources, p *moves.Problem) bool {
+// Pairs counts the pairs of a group, up to what is looked at and one more.
+func Pairs(sources *group.Sources, p *moves.Problem) int32 {
 	pairs := int32(0)
 	for s := range int32(len(sources.Class)) {
 		members := int32(0)
@@ -38,16 +40,16 @@ func Fits(sources *group.Sources, p *moves.Problem) bool {
 		}
 		topic := group.None
 		for _, r := range sources.Of(s) {
-			if r.Topic != topic {
-				topic = r.Topic
-				pairs += members
+			if r.Topic == topic {
+				continue
+			}
+			topic = r.Topic
+			if pairs += members; pairs > MostPairs {
+				return pairs
 			}
 		}
-		if pairs > MostPairs {
-			return false
-		}
 	}
-	return true
+	return pairs
 }
 
 // Even evens out the topics of p.
@@ -57,10 +59,14 @@ func Even(p *Problem) {
 	}
 	b := newBoard(p)
 	f := newFinder(b)
-	for f.round() {
-		b.turned = true
+	if f == nil {
+		return
 	}
-	if b.turned {
+	turned := false
+	for f.round() {
+		turned = true
+	}
+	if turned {
 		b.realise()
 	}
 }
