@@ -12,13 +12,21 @@ import (
 // for short names. Ties go to the earlier candidate.
 func Name(name string, candidates []string) string {
 	best, bestDistance := "", -1
-	for _, c := range candidates {
-		d := distance(strings.ToLower(name), strings.ToLower(c))
-		if d > allowed(c) && !isPart(name, c) {
+	name = strings.ToLower(name)
+	letters := utf8.RuneCountInString(name)
+	for _, candidate := range candidates {
+		c, most := strings.ToLower(candidate), allowed(candidate)
+		if !isPart(name, c) {
+			if tooLong := letters - utf8.RuneCountInString(c); max(tooLong, -tooLong) > most {
+				continue // whatever the letters are, and however many
+			}
+		}
+		d := distance(name, c)
+		if d > most && !isPart(name, c) {
 			continue
 		}
 		if bestDistance < 0 || d < bestDistance {
-			best, bestDistance = c, d
+			best, bestDistance = candidate, d
 		}
 	}
 	return best
@@ -28,7 +36,7 @@ func allowed(candidate string) int { return max(1, utf8.RuneCountInString(candid
 
 // isPart says whether name is a recognisable piece of the candidate.
 func isPart(name, candidate string) bool {
-	return len(name) >= 4 && strings.Contains(strings.ToLower(candidate), strings.ToLower(name))
+	return len(name) >= 4 && strings.Contains(candidate, name)
 }
 
 // distance counts the insertions, deletions, replacements and swaps of

@@ -1,6 +1,9 @@
 package nearest
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestNameFindsTheLikelySlip(t *testing.T) {
 	names := []string{"retention.ms", "retention.bytes", "cleanup.policy", "segment.ms", "orders"}
@@ -13,6 +16,7 @@ func TestNameFindsTheLikelySlip(t *testing.T) {
 		{"policy", "cleanup.policy"},
 		{"entirely.different", ""},
 		{"", ""},
+		{strings.Repeat("retention.ms", 1<<18), ""}, // at once
 	} {
 		if got := Name(c.name, names); got != c.want {
 			t.Errorf("Name(%q) = %q, want %q", c.name, got, c.want)

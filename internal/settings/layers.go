@@ -25,10 +25,18 @@ type Layers struct {
 	DynamicBroker  map[string]string // while running, for this broker
 }
 
+// problemsMax is how many wrong settings are told of at a time: nobody reads more, and somebody may send them by the
+// thousand.
+const problemsMax = 20
+
 // Check reports everything in values that is unknown or not allowed, one error for each, joined in the order of names.
 func (t *Table) Check(values map[string]string) error {
 	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if len(problems) == problemsMax {
+			problems = append(problems, errors.New("and perhaps more"))
+			break
+		}
 		if _, err := t.Parse(name, values[name]); err != nil {
 			problems = append(problems, err)
 		}

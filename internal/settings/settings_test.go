@@ -2,6 +2,7 @@ package settings
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -124,5 +125,16 @@ func TestValuesAreReadAsKafkaReadsThem(t *testing.T) {
 		if err != nil || v.Text != c.want {
 			t.Errorf("%s=%q: %q, %v, want %q", c.name, c.value, v.Text, err, c.want)
 		}
+	}
+}
+
+func TestCheckTellsOfAFewProblems(t *testing.T) {
+	wrong := map[string]string{}
+	for i := range 1000 {
+		wrong[fmt.Sprint("retention.ms", i)] = "1"
+	}
+	err := Topics().Check(wrong)
+	if err == nil || strings.Count(err.Error(), "\n") != problemsMax || !strings.Contains(err.Error(), "perhaps more") {
+		t.Errorf("%v", err)
 	}
 }

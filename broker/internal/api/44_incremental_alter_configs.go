@@ -88,15 +88,38 @@ func incrementList(table *settings.Table, given map[string]string, k kmsg.Increm
 		text = def.Default
 	}
 	items := slices.DeleteFunc(strings.Split(text, ","), func(item string) bool { return item == "" })
-	for item := range strings.SplitSeq(*k.Value, ",") {
-		at := slices.Index(items, item)
-		switch {
-		case k.Op == kmsg.IncrementalAlterConfigOpAppend && at < 0:
-			items = append(items, item)
-		case k.Op == kmsg.IncrementalAlterConfigOpSubtract && at >= 0:
-			items = slices.Delete(items, at, at+1)
-		}
+	if named := strings.Split(*k.Value, ","); k.Op == kmsg.IncrementalAlterConfigOpAppend {
+		items = added(items, named)
+	} else {
+		items = subtracted(items, named)
 	}
 	given[k.Name] = strings.Join(items, ",")
 	return refusal{}
+}
+
+// added is a list with the named items that it does not have.
+func added(items, named []string) []string {
+	has := map[string]bool{}
+	for _, item := range items {
+		has[item] = true
+	}
+	for _, item := range named {
+		if !has[item] {
+			has[item] = true
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// subtracted is a list without the named items; one that it has twice goes as often as it is named.
+func subtracted(items, named []string) []string {
+	times := map[string]int{}
+	for _, item := range named {
+		times[item]++
+	}
+	return slices.DeleteFunc(items, func(item string) bool {
+		times[item]--
+		return times[item] >= 0
+	})
 }

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -177,5 +179,39 @@ func TestBrokerSettingsChangedWhileRunningAreInForce(t *testing.T) {
 	}
 	if n := len(b.Catalog.Snapshot().ConfiguredBrokers()); n != 0 {
 		t.Errorf("%d brokers have settings left", n)
+	}
+}
+
+func TestIncrementalAlterConfigsOfLists(t *testing.T) {
+	const list = "leader.replication.throttled.replicas"
+	b := start(t, nil)
+	b.create(topic("a", 1, 1))
+	for _, c := range []struct {
+		step step
+		want string
+	}{
+		{step{set, list, "1:1,2:1,1:1,3:1"}, "1:1,2:1,1:1,3:1"},
+		{step{add, list, "3:1,4:1,4:1"}, "1:1,2:1,1:1,3:1,4:1"},
+		{step{sub, list, "1:1,9:1,4:1"}, "2:1,1:1,3:1"},
+		{step{sub, list, "1:1,1:1,2:1,3:1"}, ""},
+	} {
+		r := b.increment(incrementing(ofTopic, "a", c.step))
+		if got := b.Catalog.Snapshot().Topic("a").Configs[list]; r.ErrorCode != 0 || got != c.want {
+			t.Errorf("%+v: %d %s, %q", c.step, r.ErrorCode, said(r.ErrorMessage), got)
+		}
+	}
+}
+
+// TestListsOfManyItems: looking for each item in the list, one after the other, took minutes, and kept all changes waiting.
+func TestListsOfManyItems(t *testing.T) {
+	var many []string
+	for i := range 200_000 {
+		many = append(many, fmt.Sprint(i))
+	}
+	if got := added(nil, many); len(got) != len(many) {
+		t.Errorf("%d items were added", len(got))
+	}
+	if got := subtracted(many, slices.Clone(many)); len(got) != 0 {
+		t.Errorf("%d items are left", len(got))
 	}
 }
