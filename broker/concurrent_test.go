@@ -105,7 +105,7 @@ func (w *wire) createTopic(name string, partitions int32) error {
 	t := kmsg.NewCreateTopicsRequestTopic()
 	t.Topic, t.NumPartitions, t.ReplicationFactor = name, partitions, 1
 	req.Topics = append(req.Topics, t)
-	_, err := ask[*kmsg.CreateTopicsResponse](w, req)
+	_, err := ask[*kmsg.CreateTopicsResponse](w, req) // the answer may be that it is there
 	return err
 }
 

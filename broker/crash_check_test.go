@@ -299,6 +299,13 @@ func (s *survivor) goOn() error {
 	if err := s.newProducer(); err != nil {
 		return err
 	}
+	for _, name := range slices.Sorted(maps.Keys(topicConfigs())) {
+		if s.model.topics[name] == nil { // it was deleted, and a new one must not meet what is left of it
+			if err := s.makeTopic(name); err != nil {
+				return err
+			}
+		}
+	}
 	for _, name := range s.model.names() {
 		t := s.model.topics[name]
 		index := int32(s.dice.IntN(len(t.parts)))
@@ -306,6 +313,20 @@ func (s *survivor) goOn() error {
 			return fmt.Errorf("%s-%d: %w", name, index, err)
 		}
 	}
+	return nil
+}
+
+func (s *survivor) makeTopic(name string) error {
+	if err := s.wire.createTopic(name, 1); err != nil {
+		return err
+	}
+	made := s.b.catalog.Snapshot().Topic(name)
+	if made == nil {
+		return fmt.Errorf("topic %s cannot be created", name)
+	}
+	t := newTopicModel(1, nil)
+	t.id = made.ID
+	s.model.topics[name] = t
 	return nil
 }
 
