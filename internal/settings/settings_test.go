@@ -138,3 +138,15 @@ func TestCheckTellsOfAFewProblems(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Looking for each item in the list before it took minutes for as many as fit a request.
+func TestListsOfManyItems(t *testing.T) {
+	var items []string
+	for i := range 200_000 {
+		items = append(items, fmt.Sprint(i), "0")
+	}
+	v, err := List.parse(strings.Join(items, ","))
+	if err != nil || len(v.List) != 200_000 {
+		t.Errorf("%d items, %v", len(v.List), err)
+	}
+}

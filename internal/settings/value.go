@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -155,12 +154,14 @@ func parseList(text string) (Value, error) {
 		return Value{}, nil
 	}
 	var items []string
+	seen := map[string]bool{}
 	for item := range strings.SplitSeq(text, ",") {
 		item = strings.TrimSpace(item)
 		if item == "" {
 			return Value{}, errors.New("values must not be empty")
 		}
-		if !slices.Contains(items, item) {
+		if !seen[item] {
+			seen[item] = true
 			items = append(items, item)
 		}
 	}

@@ -215,3 +215,10 @@ func TestListsOfManyItems(t *testing.T) {
 		t.Errorf("%d items are left", len(got))
 	}
 }
+
+func TestLongValuesAreShortInTheLog(t *testing.T) {
+	told := brief(map[string]string{"short": "1", "long": strings.Repeat("0:1,", 1<<18)})
+	if told["short"] != "1" || len(told["long"]) > messageMax+3 {
+		t.Errorf("%d bytes of a long value", len(told["long"]))
+	}
+}

@@ -12,17 +12,26 @@ func (h *Handler) logChanges(records []catalog.Record) {
 		switch {
 		case r.TopicCreated != nil:
 			t := r.TopicCreated
-			h.Logger.Info("topic created", "topic", t.Name, "id", t.ID.String(), "partitions", t.Partitions, "settings", t.Configs)
+			h.Logger.Info("topic created", "topic", t.Name, "id", t.ID.String(), "partitions", t.Partitions, "settings", brief(t.Configs))
 		case r.TopicDeleted != nil:
 			h.Logger.Info("topic deleted", "id", r.TopicDeleted.ID.String())
 		case r.PartitionsSet != nil:
 			h.Logger.Info("partitions added", "id", r.PartitionsSet.ID.String(), "partitions", r.PartitionsSet.Partitions)
 		case r.TopicConfigs != nil:
-			h.Logger.Info("topic settings changed", "id", r.TopicConfigs.ID.String(), "settings", r.TopicConfigs.Configs)
+			h.Logger.Info("topic settings changed", "id", r.TopicConfigs.ID.String(), "settings", brief(r.TopicConfigs.Configs))
 		case r.BrokerConfigs != nil:
-			h.Logger.Info("broker settings changed", "broker", r.BrokerConfigs.Broker, "settings", r.BrokerConfigs.Configs)
+			h.Logger.Info("broker settings changed", "broker", r.BrokerConfigs.Broker, "settings", brief(r.BrokerConfigs.Configs))
 		}
 	}
+}
+
+// brief is settings for a line in the log: a value may be a list of megabytes.
+func brief(configs map[string]string) map[string]string {
+	told := make(map[string]string, len(configs))
+	for name, value := range configs {
+		told[name] = short(value)
+	}
+	return told
 }
 
 // change makes what decide says and logs it; validateOnly makes it a rehearsal.
