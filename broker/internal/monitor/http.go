@@ -22,10 +22,7 @@ import (
 //	/debug/pprof/  profiles, with Config.Profiles
 func (m *Monitor) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
-		ErrorLog:      slog.NewLogLogger(m.cfg.Logger.Handler(), slog.LevelWarn),
-		ErrorHandling: promhttp.ContinueOnError,
-	}))
+	mux.Handle("GET /metrics", m.metrics())
 	mux.HandleFunc("GET /healthz", check(m.cfg.Healthy))
 	mux.HandleFunc("GET /readyz", check(m.cfg.Ready))
 	mux.HandleFunc("GET /{$}", m.index)
@@ -37,6 +34,35 @@ func (m *Monitor) Handler() http.Handler {
 		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	}
 	return mux
+}
+
+// metrics warns of metrics that cannot be had. That somebody does not wait for them is no more than a debug line.
+func (m *Monitor) metrics() http.Handler {
+	page := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		ErrorLog:      slog.NewLogLogger(m.cfg.Logger.Handler(), slog.LevelWarn),
+		ErrorHandling: promhttp.ContinueOnError,
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		to := &hangUp{ResponseWriter: w}
+		page.ServeHTTP(to, r)
+		if to.err != nil {
+			m.cfg.Logger.Debug("who asked for metrics did not take them", "remote", r.RemoteAddr, "error", to.err)
+		}
+	})
+}
+
+// hangUp is a client that may go away: the first write that fails is kept, and what follows it is dropped. The page goes
+// on after an error, and would report each of its metrics.
+type hangUp struct {
+	http.ResponseWriter
+	err error
+}
+
+func (w *hangUp) Write(b []byte) (int, error) {
+	if w.err == nil {
+		_, w.err = w.ResponseWriter.Write(b)
+	}
+	return len(b), nil
 }
 
 // check answers with what f says; nil says that all is well.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -95,5 +97,26 @@ func TestServeReturnsTheListenersError(t *testing.T) {
 	}
 	if err := s.Shutdown(context.Background()); err != nil {
 		t.Error(err)
+	}
+}
+
+// deaf is a client that has hung up.
+type deaf struct{ http.ResponseWriter }
+
+func (deaf) Write([]byte) (int, error) { return 0, net.ErrClosed }
+
+func TestAClientThatHangsUpIsNoWarning(t *testing.T) {
+	var logged strings.Builder
+	log := slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	m := New(Config{Logger: log})
+	m.Handler().ServeHTTP(deaf{httptest.NewRecorder()}, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	if got := logged.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "level=DEBUG") {
+		t.Errorf("want one line for the debugger, got:\n%s", got)
+	}
+	logged.Reset()
+	m = New(Config{Logger: log, Space: func() (int64, int64, error) { return 0, 0, errors.New("no such disk") }})
+	get(t, m, "/metrics")
+	if got := logged.String(); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "no such disk") {
+		t.Errorf("want a warning of what cannot be had, got:\n%s", got)
 	}
 }
