@@ -91,6 +91,7 @@ func logOf(topic *partition.Topic, p *partition.Partition) monitor.Log {
 		StartOffset:   p.StartOffset(),
 		HighWatermark: p.HighWatermark(),
 		Online:        p.Offline() == nil,
+		Damaged:       p.Damaged(),
 	}
 }
 

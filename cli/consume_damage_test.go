@@ -44,6 +44,6 @@ func TestConsumeDoesNotWaitForEverForWhatCannotBeRead(t *testing.T) {
 	}
 	s = serveIn(t, dir)
 	c = s.cluster(t)
-	c.want(c.fail(1, "", "consume", "t", "-e", "--timeout", "2s"), "cannot read topic t partition 0 at offset 0", "KAFKA_STORAGE_ERROR")
+	c.want(c.fail(1, "", "consume", "t", "-e", "--timeout", "2s"), "cannot read topic t partition 0 at offset 0", "CORRUPT_MESSAGE")
 	s.stop()
 }

@@ -16,7 +16,7 @@ var (
 	segmentsDesc    = prometheus.NewDesc("skein_log_segments", "Number of a partition's segments.", partitionLabels, nil)
 	logStartDesc    = prometheus.NewDesc("skein_log_start_offset", "First offset that a partition still has.", partitionLabels, nil)
 	highDesc        = prometheus.NewDesc("skein_log_high_watermark", "Offset up to which a partition can be read.", partitionLabels, nil)
-	onlineDesc      = prometheus.NewDesc("skein_partitions", "Partitions, by whether they are served.", []string{"state"}, nil)
+	onlineDesc      = prometheus.NewDesc("skein_partitions", "Partitions, by whether they are served: online, offline, or damaged, of which all but what is damaged is served.", []string{"state"}, nil)
 )
 
 // Describe implements prometheus.Collector.
@@ -28,13 +28,17 @@ func (l logs) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector. Of a partition that is offline there is nothing to tell.
 func (l logs) Collect(to chan<- prometheus.Metric) {
-	var online, offline int
+	var online, offline, damaged int
 	for log := range l.each() {
 		if !log.Online {
 			offline++
 			continue
 		}
-		online++
+		if log.Damaged {
+			damaged++
+		} else {
+			online++
+		}
 		partition := strconv.Itoa(int(log.Partition))
 		gauge := func(d *prometheus.Desc, v int64) {
 			to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), log.Topic, partition)
@@ -46,6 +50,7 @@ func (l logs) Collect(to chan<- prometheus.Metric) {
 	}
 	to <- prometheus.MustNewConstMetric(onlineDesc, prometheus.GaugeValue, float64(online), "online")
 	to <- prometheus.MustNewConstMetric(onlineDesc, prometheus.GaugeValue, float64(offline), "offline")
+	to <- prometheus.MustNewConstMetric(onlineDesc, prometheus.GaugeValue, float64(damaged), "damaged")
 }
 
 // space asks for the disk's room at each scrape.

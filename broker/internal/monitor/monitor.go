@@ -40,6 +40,7 @@ type Log struct {
 	StartOffset   int64
 	HighWatermark int64
 	Online        bool
+	Damaged       bool // somebody has read something that is no record, though it is online
 }
 
 // Monitor collects what one broker reports. Make one with New; its methods may be called by any goroutine.

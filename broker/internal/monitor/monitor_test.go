@@ -133,6 +133,7 @@ func TestLogsAreAskedForAtTheScrape(t *testing.T) {
 	sizes := []Log{
 		{Topic: "a", Partition: 0, Bytes: 100, Segments: 2, StartOffset: 3, HighWatermark: 9, Online: true},
 		{Topic: "a", Partition: 1},
+		{Topic: "a", Partition: 2, Online: true, Damaged: true},
 	}
 	m := New(Config{
 		Logs:  func() iter.Seq[Log] { return slices.Values(sizes) },
@@ -147,6 +148,7 @@ func TestLogsAreAskedForAtTheScrape(t *testing.T) {
 		`skein_log_high_watermark{partition="0",topic="a"} 9`,
 		`skein_partitions{state="online"} 1`,
 		`skein_partitions{state="offline"} 1`,
+		`skein_partitions{state="damaged"} 1`,
 		`skein_disk_bytes{kind="total"} 1000`,
 		`skein_disk_bytes{kind="free"} 250`,
 	)

@@ -111,7 +111,7 @@ func (t *Table) clean(ctx context.Context, cleaner *storage.Cleaner, p *Partitio
 		return
 	case err != nil:
 		p.cleanAfter.Store(t.now() + cleanAgain.Milliseconds())
-		t.opts.Logger.Error("a log cannot be compacted", "partition", p.name(), "error", err)
+		t.cleanFailed(p, err)
 		if errors.Is(err, storage.ErrSync) {
 			t.fail("compacting "+p.name(), err)
 		}

@@ -50,6 +50,7 @@ type Partition struct {
 	cleanAfter    atomic.Int64 // ms: not to be compacted before
 	stuck         atomic.Bool  // what is durable in the write-ahead log cannot be brought into the segment
 	said          said         // while log is nil
+	troubles      troubles     // with the files of log
 	unmade        atomic.Bool  // there is nothing of it yet, and log may still be written
 
 	mu      sync.Mutex // guards what follows, and the order of writes to the log and to the committer

@@ -115,6 +115,8 @@ func (p *Partition) readFailed(err error) int16 {
 	case errors.Is(err, storage.ErrClosed):
 		return kerr.UnknownTopicOrPartition.Code
 	}
-	p.table.readFailed(p, err)
+	if p.table.readFailed(p, err) {
+		return kerr.CorruptMessage.Code // as Kafka answers; clients tell of it where they try again silently for a storage error
+	}
 	return kerr.KafkaStorageError.Code
 }

@@ -235,7 +235,7 @@ func TestNoCleanEndWithAPartitionOffline(t *testing.T) {
 }
 
 // flip changes one bit of a file, durably.
-func flip(t *testing.T, fs vfs.FS, name string, at int64) {
+func flip(t testing.TB, fs vfs.FS, name string, at int64) {
 	t.Helper()
 	f, err := fs.OpenFile(name)
 	if err != nil {

@@ -227,11 +227,6 @@ func (t *Table) writeFailed(p *Partition, err error) {
 	t.opts.Logger.Debug("a record could not be written", "partition", p.name(), "error", err)
 }
 
-// readFailed reports records that cannot be read.
-func (t *Table) readFailed(p *Partition, err error) {
-	t.opts.Logger.Error("reading a log failed", "partition", p.name(), "error", err)
-}
-
 func (t *Table) newValidator() any { return &record.Validator{Gate: t.large} }
 
 // largeAtOnce is how many batches may take much memory, some hundred megabytes each, at a time. They are rare, and each

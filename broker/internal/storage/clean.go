@@ -119,7 +119,7 @@ func (s *segment) firstTime() (first int64, err error) {
 	err = s.scan(func(scan *scanner) error {
 		h, err := scan.header(0)
 		first = h.MaxTimestamp
-		return err
+		return scan.damaged(0, s.base, err)
 	})
 	return first, err
 }

@@ -159,8 +159,8 @@ func (r *cleaning) grow(n int, left int64) error {
 
 // place says where in a segment damage was met.
 func (r *cleaning) place(s *segment, pos int64, err error) error {
-	if !errors.Is(err, record.ErrCorrupt) && !errors.Is(err, record.ErrTruncated) {
+	if !isDamage(err) {
 		return err
 	}
-	return &DamageError{File: s.log.name, Position: pos, Offset: r.next, Reason: err.Error()}
+	return &DamageError{File: s.log.name, Position: pos, Offset: r.next, Reason: err.Error(), cause: err}
 }

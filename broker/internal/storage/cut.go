@@ -124,7 +124,7 @@ func (r *opening) readEpochs(s *segment) error {
 			return true, nil
 		})
 	})
-	if errors.Is(err, record.ErrCorrupt) || errors.Is(err, record.ErrTruncated) {
+	if isDamage(err) {
 		return nil
 	}
 	return err

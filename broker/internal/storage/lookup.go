@@ -2,7 +2,6 @@ package storage
 
 import (
 	"encoding/binary"
-	"fmt"
 
 	"github.com/skeinstream/skein/broker/internal/record"
 )
@@ -52,7 +51,7 @@ func (s *scanner) seek(pos, offset int64) (int64, record.Header, error) {
 	for pos < s.size {
 		h, err := s.header(pos)
 		if err != nil {
-			return pos, h, fmt.Errorf("segment at byte %d: %w", pos, err)
+			return pos, h, s.damaged(pos, offset, err)
 		}
 		if h.LastOffset() >= offset {
 			return pos, h, nil

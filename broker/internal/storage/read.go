@@ -70,7 +70,7 @@ func (s *segment) cut(h *handle, from, upTo, maxBytes int64, minOne bool) (r Sli
 			return Slice{Pos: pos, Len: int(end - pos), Base: from, End: upTo}, true, nil
 		}
 	}
-	scan := s.log.files.scanner(h.file, s.size.Load())
+	scan := s.scanner(h)
 	defer scan.done()
 	if at := s.readOn.Load(); !exact && at != nil && at.offset == from {
 		pos, exact = at.pos, true
@@ -124,6 +124,9 @@ func (s *segment) reach(scan *scanner, pos, end, upTo, limit int64) (int64, int6
 	}
 	for pos < scan.size {
 		h, err := scan.header(pos)
+		if isDamage(err) {
+			return pos, end, nil // what comes before it can be read; who reads on hears of it
+		}
 		if err != nil {
 			return pos, end, fmt.Errorf("segment %d at byte %d: %w", s.base, pos, err)
 		}

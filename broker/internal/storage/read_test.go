@@ -242,3 +242,53 @@ func (o oracle) judge(got []byte, end, from, upTo int64, max int, minOne bool) s
 	}
 	return ""
 }
+
+// What stands before damage is read; who comes to the damage is told where it is.
+func TestDamageIsToldWithItsPlace(t *testing.T) {
+	l, size := fourBatches(t)
+	damage(t, l, int64(2*size)+8) // the length of the third batch
+	s, err := l.Read(0, 12, 3*size-1, true)
+	must(t, err)
+	if got := bases(t, bytesOf(t, s)); !slices.Equal(got, []int64{0, 3}) || s.End != 6 {
+		t.Fatalf("got batches %v and end %d before the damage", got, s.End)
+	}
+	for _, from := range []int64{6, 7, 9} {
+		_, err := l.Read(from, 12, 1<<20, true)
+		wantDamage(t, err, l, int64(2*size), 6)
+	}
+}
+
+func TestDamageAtTheBeginningIsToldWithItsPlace(t *testing.T) {
+	l, _ := fourBatches(t)
+	damage(t, l, 8)
+	_, err := l.Read(4, 12, 1<<20, true)
+	wantDamage(t, err, l, 0, 0)
+}
+
+// damage flips bits of one byte of the active segment.
+func damage(t *testing.T, l *Log, pos int64) {
+	t.Helper()
+	f, err := l.fs.OpenFile(l.active().log.name)
+	must(t, err)
+	b := make([]byte, 1)
+	_, err = f.ReadAt(b, pos)
+	must(t, err)
+	b[0] ^= 0x55
+	_, err = f.WriteAt(b, pos)
+	must(t, err)
+	must(t, f.Close())
+	s := l.active()
+	s.ends.Store(nil) // what is remembered of an active segment
+	s.readOn.Store(nil)
+}
+
+func wantDamage(t *testing.T, err error, l *Log, position, offset int64) {
+	t.Helper()
+	var d *DamageError
+	if !errors.As(err, &d) {
+		t.Fatalf("got %v, want a *DamageError", err)
+	}
+	if d.File != l.active().log.name || d.Position != position || d.Offset != offset || d.Reason == "" {
+		t.Errorf("got %+v, want byte %d and offset %d of %s", d, position, offset, l.active().log.name)
+	}
+}

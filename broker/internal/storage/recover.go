@@ -77,7 +77,7 @@ func (r *opening) scanBatches(i int, s *segment, scan *scanner, pos int64) (cut 
 		if err == nil {
 			err = r.check(s, scan, h, pos)
 		}
-		if errors.Is(err, record.ErrCorrupt) || errors.Is(err, record.ErrTruncated) {
+		if isDamage(err) {
 			return r.bad(i, pos, err.Error())
 		}
 		if err != nil {

@@ -71,11 +71,16 @@ type DamageError struct {
 	Position int64  // of the first bad byte in File
 	Offset   int64  // first offset that cannot be read
 	Reason   string
+
+	cause error
 }
 
 func (e *DamageError) Error() string {
 	return fmt.Sprintf("%s is damaged at byte %d, offset %d: %s", e.File, e.Position, e.Offset, e.Reason)
 }
+
+// Unwrap is what was found there, if anything was.
+func (e *DamageError) Unwrap() error { return e.cause }
 
 // resupplied reports whether the caller will write everything from up to to again.
 func (r *Recovery) resupplied(from, to int64) bool { return Cover(r.Resupply, from, to) }

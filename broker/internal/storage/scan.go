@@ -18,13 +18,23 @@ const scanBytes = 8192
 type scanner struct {
 	files *Files
 	file  vfs.File
-	size  int64 // bytes from here on are not the log's
-	at    int64 // of buf in the file
-	held  int   // bytes in buf
+	name  string // of the file
+	base  int64  // of the segment
+	size  int64  // bytes from here on are not the log's
+	last  place  // behind the header that was read last
+	at    int64  // of buf in the file
+	held  int    // bytes in buf
 	entry [timeWidth]byte
 	buf   [scanBytes]byte
 
 	inflate record.Decompressors // for records looked at one by one
+}
+
+// scanner lends a scanner of the segment's file, which the caller has open.
+func (s *segment) scanner(h *handle) *scanner {
+	scan := s.log.files.scanner(h.file, s.size.Load())
+	scan.name, scan.base = s.log.name, s.base
+	return scan
 }
 
 func (f *Files) scanner(file vfs.File, size int64) *scanner {
@@ -33,6 +43,7 @@ func (f *Files) scanner(file vfs.File, size int64) *scanner {
 		s = new(scanner)
 	}
 	s.files, s.file, s.size, s.at, s.held = f, file, size, 0, 0
+	s.name, s.base, s.last = "", 0, place{}
 	return s
 }
 
@@ -52,7 +63,31 @@ func (s *scanner) header(pos int64) (record.Header, error) {
 	if err == nil && pos+int64(h.Size()) > s.size {
 		err = fmt.Errorf("batch of %d bytes with %d left: %w", h.Size(), s.size-pos, record.ErrTruncated)
 	}
+	if err == nil {
+		s.last = place{offset: h.LastOffset() + 1, pos: pos + int64(h.Size())}
+	}
 	return h, err
+}
+
+// isDamage reports whether an error of reading means that what stands there is no
+// valid batch.
+func isDamage(err error) bool {
+	return errors.Is(err, record.ErrCorrupt) || errors.Is(err, record.ErrTruncated)
+}
+
+// damaged makes an error of what stands at pos a *DamageError, if that is no valid
+// batch. offset is what the reader is looking for, for want of a better place.
+func (s *scanner) damaged(pos, offset int64, err error) error {
+	if !isDamage(err) {
+		return err
+	}
+	switch pos {
+	case 0:
+		offset = s.base
+	case s.last.pos:
+		offset = s.last.offset
+	}
+	return &DamageError{File: s.name, Position: pos, Offset: offset, Reason: err.Error(), cause: err}
 }
 
 // bytes returns up to n bytes from pos, fewer at the end of the segment; n is

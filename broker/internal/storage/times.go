@@ -145,7 +145,7 @@ func (s *scanner) newestSince(h record.Header, pos, start int64) (int64, error) 
 		}
 		return true
 	})
-	return most, err
+	return most, s.damaged(pos, h.BaseOffset, err)
 }
 
 // firstSince finds the first record at start or later and below upTo whose
@@ -192,7 +192,7 @@ func (s *segment) scan(fn func(*scanner) error) error {
 		return fmt.Errorf("opening segment %d: %w", s.base, err)
 	}
 	defer h.release()
-	scan := s.log.files.scanner(h.file, s.size.Load())
+	scan := s.scanner(h)
 	defer scan.done()
 	return fn(scan)
 }
@@ -228,5 +228,5 @@ func (s *scanner) firstRecord(h record.Header, pos, time, start int64) (at Place
 		at, found = Place{offset, r.Timestamp, h.LeaderEpoch}, true
 		return false
 	})
-	return at, found, err
+	return at, found, s.damaged(pos, h.BaseOffset, err)
 }

@@ -2,7 +2,6 @@ package storage
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -165,7 +164,7 @@ func (v *verifier) gap(at Damage, to int64) {
 // batch reads the batch at pos; reason says why there is none.
 func (v *verifier) batch(scan *scanner, pos, bound int64) (h record.Header, reason string, err error) {
 	h, err = scan.header(pos)
-	if errors.Is(err, record.ErrCorrupt) || errors.Is(err, record.ErrTruncated) {
+	if isDamage(err) {
 		return h, err.Error(), nil
 	}
 	if err != nil {
