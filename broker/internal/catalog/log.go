@@ -75,14 +75,8 @@ func prepare(fsys vfs.FS, dir string) error {
 
 // writeWhole puts content into a file in one step: after a crash there is the old file or the new one.
 func writeWhole(fsys vfs.FS, dir, name string, content []byte) error {
-	part := path.Join(dir, name+newFileTail)
-	if err := vfs.WriteFile(fsys, part, content); err != nil {
-		return err
-	}
-	if err := fsys.Rename(part, path.Join(dir, name)); err != nil {
-		return err
-	}
-	return fsys.SyncDir(dir)
+	name = path.Join(dir, name)
+	return vfs.ReplaceFile(fsys, name, name+newFileTail, content)
 }
 
 // replay applies the frames of the log to s and cuts a torn one off.

@@ -176,14 +176,9 @@ func (r *rescue) finish() {
 		return
 	}
 	if r.err == nil {
-		r.err = r.file.Sync()
-	}
-	r.err = errors.Join(r.err, r.file.Close())
-	if r.err == nil {
-		r.err = r.fs.Rename(r.temporary(), filepath.Join(r.dir, rescuedFile))
-	}
-	if r.err == nil {
-		r.err = r.fs.SyncDir(r.dir)
+		r.err = vfs.Settle(r.fs, r.file, r.temporary(), filepath.Join(r.dir, rescuedFile))
+	} else {
+		_ = r.file.Close()
 	}
 	if r.err != nil {
 		_ = r.fs.Remove(r.temporary())

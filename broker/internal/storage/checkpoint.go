@@ -13,7 +13,7 @@ import (
 // ErrSync is wrapped by errors after which nobody knows what the disk holds: a
 // sync has failed, or what a failed write left behind could not be taken back.
 // Nothing may be tried again, and the log takes no more writes.
-var ErrSync = errors.New("sync failed")
+var ErrSync = vfs.ErrSync
 
 func syncFile(f vfs.File) error {
 	if err := f.Sync(); err != nil {
@@ -35,21 +35,7 @@ func isNotExist(err error) bool { return errors.Is(err, os.ErrNotExist) }
 // old content or the new. The error wraps ErrSync when a sync failed.
 func ReplaceFile(fs vfs.FS, dir, name string, content []byte) error {
 	path := filepath.Join(dir, name)
-	f, err := fs.Create(path + tmpSuffix)
-	if err == nil {
-		_, err = f.WriteAt(content, 0)
-		if err == nil {
-			err = syncFile(f)
-		}
-		err = errors.Join(err, f.Close())
-	}
-	if err == nil {
-		err = fs.Rename(path+tmpSuffix, path)
-	}
-	if err == nil {
-		err = syncDir(fs, dir)
-	}
-	if err != nil {
+	if err := vfs.ReplaceFile(fs, path, path+tmpSuffix, content); err != nil {
 		return fmt.Errorf("replacing %s: %w", path, err)
 	}
 	return nil
