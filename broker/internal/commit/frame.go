@@ -114,8 +114,16 @@ func (h *frameHeader) put(b []byte, seed uint32) {
 
 // parseFrameHeader reads a header and says whether it is one of the file with that seed.
 func parseFrameHeader(b []byte, seed uint32) (h frameHeader, ok bool) {
-	if len(b) < frameHeaderSize || binary.BigEndian.Uint32(b) != frameMagic ||
-		crc32.Update(seed, castagnoli, b[:84]) != binary.BigEndian.Uint32(b[84:]) {
+	if len(b) < frameHeaderSize {
+		return h, false
+	}
+	h, ok = readFrameHeader(b)
+	return h, ok && crc32.Update(seed, castagnoli, b[:84]) == binary.BigEndian.Uint32(b[84:])
+}
+
+// readFrameHeader reads a header whatever its checksum is, and says whether it looks like one.
+func readFrameHeader(b []byte) (h frameHeader, ok bool) {
+	if binary.BigEndian.Uint32(b) != frameMagic {
 		return h, false
 	}
 	h = frameHeader{

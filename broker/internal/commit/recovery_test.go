@@ -45,7 +45,7 @@ func corrupt(t *testing.T, fs vfs.FS, name string, at int64) {
 	b[0] ^= 1
 	_, err = f.WriteAt(b, at)
 	check(t, err)
-	check(t, f.Close())
+	check(t, errors.Join(f.Sync(), f.Close()))
 }
 
 // rounds commits one write of a partition after another, each in a round of its own.

@@ -23,7 +23,7 @@ type DamageError struct {
 }
 
 func (e *DamageError) Error() string {
-	return fmt.Sprintf("commit log %s is damaged at byte %d: %s", e.File, e.Position, e.Reason)
+	return fmt.Sprintf("commit log %s is damaged at byte %d: %s; `skein log repair` tells what is lost and repairs it", e.File, e.Position, e.Reason)
 }
 
 // Read yields the frames of a log as Open does, and changes nothing.
@@ -46,9 +46,9 @@ type usedFile struct {
 }
 
 func replayLog(fs vfs.FS, dir string, yield func(Frame) error) (*replayed, error) {
-	names, err := fs.List(dir)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("listing the commit log: %w", err)
+	names, err := listLog(fs, dir)
+	if err != nil {
+		return nil, err
 	}
 	r := &replayed{kept: math.MaxUint64}
 	for _, name := range names {
@@ -61,6 +61,15 @@ func replayLog(fs vfs.FS, dir string, yield func(Frame) error) (*replayed, error
 		}
 	}
 	return r, nil
+}
+
+// listLog is the names in the directory of a log, which need not be there.
+func listLog(fs vfs.FS, dir string) ([]string, error) {
+	names, err := fs.List(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("listing the commit log: %w", err)
+	}
+	return names, nil
 }
 
 // file replays one file, if it is in use.
@@ -217,15 +226,24 @@ func (s *scanner) frame(pos int64) (h frameHeader, payload []byte, err error) {
 	if !ok || !s.isNew(h) {
 		return frameHeader{}, nil, nil
 	}
-	b, err = s.at(pos, int(frameSize(int(h.length))))
-	if err != nil || b == nil {
+	payload, err = s.payload(pos, h)
+	if err != nil || payload == nil {
 		return frameHeader{}, nil, err
 	}
-	payload = b[frameHeaderSize:][:h.length]
-	if crc32.Checksum(payload, castagnoli) != h.sum {
-		return frameHeader{}, nil, nil
-	}
 	return h, payload, nil
+}
+
+// payload is the bytes of the frame at pos, not nil when they are whole. They are valid until the next call.
+func (s *scanner) payload(pos int64, h frameHeader) ([]byte, error) {
+	b, err := s.at(pos, int(frameSize(int(h.length))))
+	if err != nil || b == nil {
+		return nil, err
+	}
+	payload := b[frameHeaderSize:][:h.length]
+	if crc32.Checksum(payload, castagnoli) != h.sum {
+		return nil, nil
+	}
+	return payload, nil
 }
 
 // isNew says that the frame was written in this life of the file, and is not left of a round that failed before the last
@@ -254,15 +272,25 @@ func (s *scanner) group(pos int64) (count int, end int64, err error) {
 // torn decides about what does not read as a frame. It is the torn tail of the last round unless a frame behind it says
 // that more was durable than has been read.
 func (s *scanner) torn(pos int64) error {
+	newest, err := s.newest(pos)
+	if err != nil || newest <= s.last {
+		return err
+	}
+	return &DamageError{File: s.name, Position: pos, Reason: unread(s.last, newest)}
+}
+
+func unread(last, newest uint64) string {
+	return fmt.Sprintf("no frame can be read after frame %d, but frames up to %d were durable", last, newest)
+}
+
+// newest is the newest frame that was durable, as the frames behind pos have it that stand there whole.
+func (s *scanner) newest(pos int64) (durable uint64, err error) {
 	for at := pos; ; {
 		b, err := s.at(at, int(min(windowSize, max(0, s.size-at))))
 		if err != nil || len(b) < frameHeaderSize {
-			return err
+			return durable, err
 		}
-		if newest := s.search(b); newest > s.last {
-			return &DamageError{File: s.name, Position: pos, Reason: fmt.Sprintf(
-				"no frame can be read after frame %d, but frames up to %d were durable", s.last, newest)}
-		}
+		durable = max(durable, s.search(b))
 		at += int64(len(b) - frameHeaderSize + 1)
 	}
 }

@@ -1,0 +1,75 @@
+package commit
+
+import (
+	"encoding/binary"
+)
+
+// A file whose header cannot be read has lost its salt, and the salt is in the checksum of every frame's header. It enters
+// there as a seed of 32 bits, and a CRC can be run backwards: one whole frame tells the seed, and all others confirm it.
+
+// behead reads from the frames of f what its header would say.
+func (v *salvage) behead(f *relic) error {
+	return f.look(v.fs, func(s *scanner) error {
+		seed, first, err := s.findSeed()
+		if err != nil || first.count == 0 {
+			return err
+		}
+		f.headless, f.seed = true, seed
+		f.header = fileHeader{number: f.number}
+		if first.durable < firstSeq(f.number) { // it is of the first round, and says what the header said
+			f.header.durable = first.durable
+		}
+		return nil
+	})
+}
+
+// findSeed returns the seed that most bytes of frames agree on, and the first frame that has it. Bytes of records that look
+// like a frame lie within frames, so they are never the most.
+func (s *scanner) findSeed() (seed uint32, first frameHeader, err error) {
+	bytes, firsts := map[uint32]int64{}, map[uint32]frameHeader{}
+	for at := int64(fileHeaderSize); ; {
+		b, err := s.at(at, frameHeaderSize)
+		if err != nil {
+			return 0, first, err
+		}
+		if b == nil {
+			break
+		}
+		size := int64(frameAlign)
+		if h, ok := readFrameHeader(b); ok && s.isNew(h) {
+			own := seedBefore(b[:frameHeaderSize-4], binary.BigEndian.Uint32(b[frameHeaderSize-4:]))
+			whole, err := s.payload(at, h)
+			if err != nil {
+				return 0, first, err
+			}
+			if whole != nil {
+				size = frameSize(int(h.length))
+				bytes[own] += size
+				if _, known := firsts[own]; !known {
+					firsts[own] = h
+				}
+			}
+		}
+		at += size
+	}
+	for own, n := range bytes {
+		if n > bytes[seed] || first.count == 0 {
+			seed, first = own, firsts[own]
+		}
+	}
+	return seed, first, nil
+}
+
+// seedBefore is the checksum before b of which sum is the checksum behind it: crc32.Update run backwards.
+func seedBefore(b []byte, sum uint32) uint32 {
+	var byTop [256]byte // the entry of the table by its highest byte, which is another in each
+	for i, entry := range castagnoli {
+		byTop[entry>>24] = byte(i)
+	}
+	state := ^sum
+	for i := len(b) - 1; i >= 0; i-- {
+		entry := byTop[state>>24]
+		state = (state^castagnoli[entry])<<8 | uint32(entry^b[i])
+	}
+	return ^state
+}
