@@ -77,8 +77,13 @@ func (k Kcat) Produce(ctx context.Context, addr, topic string, size, count int) 
 
 // Consume reads topic, which holds count records, from its beginning to its
 // end and returns the records a second of the program's whole time.
+//
+// Its queue has room for all of them. With the 100,000 that it has by itself
+// the client waits up to a second whenever a broker is fast enough to fill it,
+// and the rate tells how often that happened.
 func (k Kcat) Consume(ctx context.Context, addr, topic string, count int) (float64, error) {
-	return k.run(ctx, count, "-C", "-b", addr, "-t", topic, "-o", "beginning", "-e", "-q")
+	return k.run(ctx, count, "-C", "-b", addr, "-t", topic, "-o", "beginning", "-e", "-q",
+		"-X", "queued.min.messages=10000000", "-X", "queued.max.messages.kbytes=2097151")
 }
 
 func (k Kcat) run(ctx context.Context, count int, args ...string) (float64, error) {
