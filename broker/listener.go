@@ -86,13 +86,13 @@ func bound(a net.Addr) (host string, port int32) {
 		return a.String(), 0
 	}
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		host = machine()
+		host = hostname()
 	}
 	n, _ := strconv.Atoi(p) // of our own listener: a number
 	return host, int32(n)
 }
 
-func machine() string {
+func hostname() string {
 	name, err := os.Hostname()
 	if err != nil {
 		return "localhost"
