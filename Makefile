@@ -12,7 +12,7 @@ GO          ?= go
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 TAGS        ?= synctests
 FUZZTIME    ?= 30s
-MODULES     := . assign/kgobalancer interop bench
+MODULES     := . assign/kgobalancer assign/saramabalancer interop bench
 
 .PHONY: test quick tidy vet static cross generate race fuzz interop bench benchcheck serve
 
@@ -46,6 +46,7 @@ race:
 	@echo "== tests under the race detector"
 	$(GO) test -race -tags $(TAGS) -timeout 15m ./...
 	cd assign/kgobalancer && $(GO) test -race ./...
+	cd assign/saramabalancer && $(GO) test -race ./...
 
 interop:
 	@echo "== real clients and real Apache Kafka"

@@ -9,6 +9,7 @@ package kgobalancer
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/skeinstream/skein/assign"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -23,7 +24,8 @@ type Option func(*balancer)
 func Rack(rack string) Option { return func(b *balancer) { b.rack = rack } }
 
 // New makes a balancer for kgo.Balancers. An assignor that supports
-// assign.Cooperative is used that way, as kgo does with its own.
+// assign.Cooperative is used that way, as kgo does with its own. A balancer
+// remembers what its member had, and must not be shared between clients.
 func New(a assign.Assignor, options ...Option) kgo.GroupBalancer {
 	b := &balancer{assignor: a}
 	for _, o := range options {
@@ -35,6 +37,12 @@ func New(a assign.Assignor, options ...Option) kgo.GroupBalancer {
 type balancer struct {
 	assignor assign.Assignor
 	rack     string
+
+	mu sync.Mutex
+	// last is what this member got, for EAGER assignors: kgo lets go of everything
+	// before it joins again, and then says that it has nothing, where Kafka's members
+	// say what they had (R-A14).
+	last map[string][]int32
 }
 
 // ProtocolName returns the assignor's name.
@@ -47,6 +55,9 @@ func (b *balancer) IsCooperative() bool {
 
 // JoinGroupMetadata encodes the subscription of this member.
 func (b *balancer) JoinGroupMetadata(topics []string, current map[string][]int32, generation int32) []byte {
+	if len(current) == 0 && !b.IsCooperative() {
+		current = b.remembered()
+	}
 	h := assign.History{Generation: generation}
 	for topic, partitions := range current {
 		h.Owned = append(h.Owned, assign.TopicPartitions{Topic: topic, Partitions: partitions})
@@ -71,7 +82,25 @@ func (b *balancer) ParseSyncAssignment(encoded []byte) (map[string][]int32, erro
 	for _, tp := range a.Partitions {
 		out[tp.Topic] = append(out[tp.Topic], tp.Partitions...)
 	}
+	b.remember(out)
 	return out, nil
+}
+
+// remember keeps a copy: the caller may change what it was given.
+func (b *balancer) remember(assigned map[string][]int32) {
+	last := make(map[string][]int32, len(assigned))
+	for topic, partitions := range assigned {
+		last[topic] = slices.Clone(partitions)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.last = last
+}
+
+func (b *balancer) remembered() map[string][]int32 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.last
 }
 
 // MemberBalancer decodes the members of the group; topics is all they want.

@@ -133,3 +133,28 @@ func join(t *testing.T, addrs []string, b kgo.GroupBalancer, name string, change
 	}
 	return client
 }
+
+// TestEagerMembersRemember: R-A14: kgo lets go of everything before it joins
+// again and says that it has nothing; the leader hears what the member had
+// nevertheless. Cooperative members are believed.
+func TestEagerMembersRemember(t *testing.T) {
+	owned := []assign.TopicPartitions{{Topic: "a", Partitions: []int32{1, 2}}}
+	assigned := assign.Assignment{Partitions: owned}.Append(nil, assign.HighestVersion)
+	for _, a := range []assign.Assignor{assign.Sticky{}, assign.CooperativeSticky{}} {
+		b := kgobalancer.New(a)
+		got, err := b.ParseSyncAssignment(assigned)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got["a"][0] = 99 // the caller's own
+		s, err := assign.DecodeSubscription(b.JoinGroupMetadata([]string{"a"}, nil, 7))
+		if err != nil {
+			t.Fatal(err)
+		}
+		remembered, generation := assign.DecodeStickyUserData(s.UserData)
+		eager := !b.IsCooperative()
+		if eager && (!reflect.DeepEqual(remembered, owned) || generation != 7) || !eager && len(s.Owned) > 0 {
+			t.Errorf("%s sends %v, generation %d, owned %v", a.Name(), remembered, generation, s.Owned)
+		}
+	}
+}
