@@ -42,6 +42,14 @@ func TestScenariosOfKafkasOwnTests(t *testing.T) {
 		{"subscriptions are exchanged", "t1:2 t2:2", "c1: t2 owns t1-0 t1-1 | c2: t1 owns t2-0 t2-1", []int{2, 2}, 0},
 		{"everything was claimed twice", "t:3", "c1: t owns t-0 t-1 t-2 | c2: t owns t-0 t-1 t-2", []int{2, 1}, 0},
 		{"unequal subscriptions after one leaves", "t1:2 t2:4 t3:1", "c2: t2 t3 owns t2-0 t2-1 | c3: t1 t2 owns t1-0 t2-2", []int{4, 3}, 0},
+		{"the leader of four leaves, and who was idle gets what it had", "t:3", "c2: t owns t-1 | c3: t owns t-2 | c4: t", []int{1, 1, 1}, 0},
+		{"ownership has to shift along", "t1:1 t2:1 t3:1 t4:1 t5:1 t6:1",
+			"c1: t1 t2 owns t1-0 | c2: t1 t2 t3 t4 owns t2-0 t3-0 | c3: t2 t3 t4 t5 t6 owns t4-0 t5-0 t6-0", []int{2, 2, 2}, 2},
+		{"one of three topics is gone, another is large", "t1:1 t3:100", "c: t1 t2 t3 owns t2-0 t2-1", []int{101}, 0},
+		{"a member subscribes to what another has", "t1:1 t2:1 t3:1 t4:1", "c0: t1 | c1: t1 owns t1-0 | c2: t2 t3 t4 owns t2-0 t3-0 t4-0", []int{3, 1, 0}, 0},
+		{"two join two, seven partitions", "t1:3 t2:4",
+			"c1: t1 t2 owns t1-0 t1-2 t2-1 t2-3 | c2: t1 t2 owns t1-1 t2-0 t2-2 | c3: t1 t2 | c4: t1 t2", []int{2, 2, 2, 1}, 3},
+		{"and the first two leave", "t1:3 t2:4", "c3: t1 t2 owns t2-1 t2-3 | c4: t1 t2 owns t2-2", []int{4, 3}, 0},
 	} {
 		in := assign.Input{Members: members(c.members), Topics: cluster(c.topics)}
 		for _, a := range []assign.Assignor{assign.Sticky{}, target{assign.CooperativeSticky{}}} {

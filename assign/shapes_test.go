@@ -116,9 +116,16 @@ func TestAdversarialShapes(t *testing.T) {
 	}
 }
 
-// TestManyLeaveAtOnce: field report A7: 3,000 partitions, 450 members, 50 leave.
+// TestManyLeaveAtOnce: field report A7: 3,000 partitions, 450 members, 50 leave;
+// and a group of 7,000.
 func TestManyLeaveAtOnce(t *testing.T) {
-	in := mixed(t, seeded(t), uniform(450, 30, 3000))
-	in.Members = in.Members[50:]
-	prove(t, in, assign.Options{})
+	r := seeded(t)
+	for _, in := range []assign.Input{uniform(450, 30, 3000), uniform(7000, 10, 20_000)} {
+		in = mixed(t, r, in)
+		in.Members = in.Members[50:]
+		plan := prove(t, in, assign.Options{})
+		if s, err := assign.Measure(in, plan); err != nil || s.Moves != 0 {
+			t.Errorf("%d members: %d moves, %v: want only what is free given out", len(in.Members), s.Moves, err)
+		}
+	}
 }

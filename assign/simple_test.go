@@ -163,7 +163,7 @@ func TestOneMemberAndHundredsOfTopics(t *testing.T) {
 		}
 	}
 	slices.Reverse(in.Topics)
-	for _, a := range []assign.Assignor{assign.Range{}, assign.RoundRobin{}, assign.Fair{}} {
+	for _, a := range []assign.Assignor{assign.Range{}, assign.RoundRobin{}, assign.Fair{}, assign.Sticky{}, assign.CooperativeSticky{}} {
 		p := mustPlan(t, a, in)
 		if p.Load(0) != want {
 			t.Errorf("%s gave %d partitions, want %d", a.Name(), p.Load(0), want)

@@ -10,12 +10,14 @@ import (
 
 // TestEveryGroupOfSmallSize looks at all there are: up to three members and two
 // topics with three partitions together (with SKEIN_LONG, four), every
-// subscription, every past.
+// subscription, every past. Of every seventh (with SKEIN_LONG, of all) it also
+// asks for the same plan from another order, a fixed point and two rounds.
 func TestEveryGroupOfSmallSize(t *testing.T) {
-	total := 3
+	total, nth := 3, 7
 	if rounds(1) > 1 {
-		total = 4
+		total, nth = 4, 1
 	}
+	r := seeded(t)
 	groups := 0
 	for first := range total + 1 {
 		for second := range total + 1 - first {
@@ -24,7 +26,11 @@ func TestEveryGroupOfSmallSize(t *testing.T) {
 				everyChoice(n, 4, func(subscriptions []int) {
 					everyChoice(first+second, n+1, func(owners []int) {
 						groups++
-						checkOptimal(t, smallGroup(topics, subscriptions, owners))
+						in := smallGroup(topics, subscriptions, owners)
+						checkOptimal(t, in)
+						if groups%nth == 0 {
+							checkPromises(t, r, in, assign.Options{})
+						}
 					})
 				})
 			}

@@ -149,20 +149,28 @@ func changed(r *rand.Rand, in assign.Input, plan assign.Plan) assign.Input {
 	return out
 }
 
-// TestRebalancesStayOptimal: histories of changes, each plan proven. The long
-// form, SKEIN_LONG=1000, is a million rebalances.
+// TestRebalancesStayOptimal: histories of changes, each plan proven, every third
+// one with racks and other options. The long form, SKEIN_LONG=1000, is a million
+// rebalances.
 func TestRebalancesStayOptimal(t *testing.T) {
 	r := seeded(t)
 	const changes = 5
-	for range rounds(200) {
-		in := randomGroup(r, size{7, 6, 8, 40})
+	proven := 0
+	for i := range rounds(200) {
+		in, opt := randomGroup(r, size{7, 6, 8, 40}), assign.Options{}
+		if i%3 == 2 {
+			randomRacks(r, in)
+			opt = randomOptions(r.IntN(9))
+		}
 		for range changes {
 			if len(in.Members) == 0 || len(in.Topics) == 0 {
-				break
+				in = randomGroup(r, size{7, 6, 8, 40})
 			}
-			in = changed(r, in, prove(t, in, assign.Options{}))
+			in = changed(r, in, prove(t, in, opt))
+			proven++
 		}
 	}
+	t.Logf("%d rebalances proven", proven)
 }
 
 // TestHistoriesStayOptimal is the same with sequences that shrink.
