@@ -98,7 +98,9 @@ func (f *assignFlags) play(a *app, g rebalance.Group) error {
 		}
 		return problem.Usage(hint, "there is no assignor %q", name)
 	}
-	out, err := rebalance.Play(g, f.change, assignor)
+	p := a.newProgress("")
+	out, err := rebalance.Play(g, f.change, assignor, p.begin)
+	p.end()
 	if err != nil {
 		return problem.New("", "%w", err)
 	}
@@ -156,7 +158,7 @@ func outcomeText(w io.Writer, out rebalance.Outcome, all bool) {
 	case out.Gap != nil:
 		fmt.Fprintf(w, "heaviest load %d, at least %d for any assignment (%.1f%% above)\n", out.Gap.Reached, out.Gap.Bound, out.Gap.Percent)
 	case out.Proven:
-		fmt.Fprintln(w, "proven: no plan has fairer loads, and none with such loads moves fewer")
+		fmt.Fprintln(w, "proven:", out.Proof)
 	default:
 		fmt.Fprintln(w, "it can be better:", out.Finding)
 	}

@@ -91,7 +91,11 @@ func (e assignExplain) run(a *app, file, partition string) error {
 		return problem.New(problem.Hint(err), "%w", err)
 	}
 	in := g.Input()
-	found, err := assign.Explain(in, options, topic, number, e.others(in, topic)...)
+	others := e.others(in, topic)
+	p := a.newProgress("")
+	p.begin(fmt.Sprintf("planning anew for %s, one at a time", count(len(others), "member")))
+	found, err := assign.Explain(in, options, topic, number, others...)
+	p.end()
 	if err != nil {
 		return problem.New("", "%w", err)
 	}

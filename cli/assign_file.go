@@ -88,13 +88,9 @@ func (a *app) verify(file string, o planOptions) error {
 		return problem.New("", "%w", err)
 	}
 	in := g.Input()
-	score, err := assign.Measure(in, plan)
+	v, err := a.judge(in, plan, options)
 	if err != nil {
 		return problem.New("", "%w", err)
-	}
-	v := verdict{Optimal: true, Loads: score.Loads, Moves: score.Moves, Misfits: score.Misfits}
-	if err := assign.Verify(in, plan, options); err != nil {
-		v.Optimal, v.Finding = false, err.Error()
 	}
 	if err := a.print(v, func(w io.Writer) { verdictText(w, v) }); err != nil {
 		return err
@@ -103,6 +99,22 @@ func (a *app) verify(file string, o planOptions) error {
 		return problem.New("", "the plan is not optimal")
 	}
 	return nil
+}
+
+// judge measures a plan and proves it optimal, or finds why it is not.
+func (a *app) judge(in assign.Input, plan assign.Plan, o assign.Options) (verdict, error) {
+	p := a.newProgress("")
+	defer p.end()
+	p.begin(fmt.Sprintf("proving a plan for %s", count(len(in.Members), "member")))
+	score, err := assign.Measure(in, plan)
+	if err != nil {
+		return verdict{}, err
+	}
+	v := verdict{Optimal: true, Loads: score.Loads, Moves: score.Moves, Misfits: score.Misfits}
+	if err := assign.Verify(in, plan, o); err != nil {
+		v.Optimal, v.Finding = false, err.Error()
+	}
+	return v, nil
 }
 
 func verdictText(w io.Writer, v verdict) {

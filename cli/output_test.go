@@ -57,3 +57,12 @@ func TestProgressTellsRecordsBytesAndRate(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestProgressTellsTheStage(t *testing.T) {
+	now := time.Unix(0, 0)
+	p := progress{now: func() time.Time { return now.Add(1230 * time.Millisecond) }, started: now}
+	p.begin("planning")
+	if got, want := p.line(), "planning, 1.23s so far"; got != want {
+		t.Errorf("got %q", got)
+	}
+}

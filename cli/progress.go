@@ -19,6 +19,7 @@ type progress struct {
 	verb    string // what happens to the records: "acknowledged"
 
 	records, bytes atomic.Int64
+	stage          atomic.Pointer[string] // what is being done, where it is not records that are counted
 
 	stop sync.WaitGroup
 	quit chan struct{}
@@ -77,7 +78,13 @@ func (p *progress) took() time.Duration {
 
 func (p *progress) seconds() float64 { return p.now().Sub(p.started).Seconds() }
 
+// begin names the stage that runs from here on, in place of records.
+func (p *progress) begin(stage string) { p.stage.Store(&stage) }
+
 func (p *progress) line() string {
+	if stage := p.stage.Load(); stage != nil {
+		return fmt.Sprintf("%s, %s so far", *stage, p.took())
+	}
 	records, bytes := p.records.Load(), p.bytes.Load()
 	rate := float64(records) / max(p.seconds(), 0.001)
 	return fmt.Sprintf("%s %s, %s, %.0f records/s", count(records, "record"), p.verb, bytesText(bytes), rate)

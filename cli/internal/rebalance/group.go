@@ -83,6 +83,15 @@ func listOf(byTopic map[string][]int32) []assign.TopicPartitions {
 	return list
 }
 
+// size says how large the group is.
+func (g Group) size() string {
+	partitions := int64(0)
+	for _, t := range g.Topics {
+		partitions += int64(t.Partitions)
+	}
+	return fmt.Sprintf("%d members and %d partitions", len(g.Members), partitions)
+}
+
 // Planned is the plan that the group came with.
 func (g Group) Planned() (assign.Plan, error) {
 	lists := make([][]assign.TopicPartitions, len(g.Members))

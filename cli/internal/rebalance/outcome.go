@@ -1,6 +1,7 @@
 package rebalance
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -21,9 +22,11 @@ type Outcome struct {
 	Misfits int `json:"misfits,omitempty"`
 	// Rounds is how many times the group rebalances until it has the plan.
 	Rounds int `json:"rounds"`
-	// Proven: no plan has fairer loads, and none with such loads moves fewer.
-	// Finding is what is wrong otherwise.
+	// Proven: no plan is better at what the assignor was asked for, or, where it has no
+	// goals of its own, has fairer loads or moves fewer. Proof says so in words,
+	// Finding what is wrong otherwise.
 	Proven    bool        `json:"proven"`
+	Proof     string      `json:"proof,omitempty"`
 	Finding   string      `json:"finding,omitempty"`
 	Gap       *Gap        `json:"gap,omitempty"`
 	Transfers []Transfer  `json:"transfers"`
@@ -57,23 +60,27 @@ type Transfer struct {
 	To        string `json:"to"`
 }
 
-// Play changes a group, plans for it, and compares.
-func Play(g Group, c Change, a assign.Assignor) (Outcome, error) {
+// Play changes a group, plans for it, and compares. It tells stage what it is
+// about to do: with a million partitions that takes seconds.
+func Play(g Group, c Change, a assign.Assignor, stage func(doing string)) (Outcome, error) {
 	after, err := c.Apply(g)
 	if err != nil {
 		return Outcome{}, err
 	}
 	in := after.Input()
+	stage("planning for " + after.size())
 	out := Outcome{Assignor: a.Name(), Rounds: 1}
 	if out.Plan, err = out.plan(a, in); err != nil {
 		return Outcome{}, err
 	}
+	stage("proving the plan for " + after.size())
 	score, err := assign.Measure(in, out.Plan)
 	if err != nil {
 		return Outcome{}, err
 	}
 	out.Move, out.Misfits = score.Moves, score.Misfits
-	out.prove(in)
+	out.prove(a, in)
+	stage("comparing the plan for " + after.size())
 	out.compare(g, after)
 	return out, nil
 }
@@ -98,12 +105,34 @@ func (out *Outcome) plan(a assign.Assignor, in assign.Input) (assign.Plan, error
 	return a.Assign(in)
 }
 
-func (out *Outcome) prove(in assign.Input) {
-	if err := assign.Verify(in, out.Plan, assign.Options{Racks: assign.RacksIgnored}); err != nil {
+func (out *Outcome) prove(a assign.Assignor, in assign.Input) {
+	o := asked(a)
+	if err := assign.Verify(in, out.Plan, o); err != nil {
 		out.Finding = err.Error()
 		return
 	}
-	out.Proven = true
+	out.Proven, out.Proof = true, proof(o)
+}
+
+// asked is what an assignor is to be optimal for.
+func asked(a assign.Assignor) assign.Options {
+	switch a := a.(type) {
+	case assign.Sticky:
+		return a.Options
+	case assign.CooperativeSticky:
+		return a.Options
+	}
+	return assign.Options{Racks: assign.RacksIgnored}
+}
+
+func proof(o assign.Options) string {
+	switch {
+	case o.Slack > 0:
+		return fmt.Sprintf("no plan with loads within %d of the fairest moves fewer", o.Slack)
+	case o.Racks == assign.RacksBeforeMoves:
+		return "no plan has fairer loads, none with such loads has fewer in a wrong rack, and of those none moves fewer"
+	}
+	return "no plan has fairer loads, and none with such loads moves fewer"
 }
 
 // place is one partition.

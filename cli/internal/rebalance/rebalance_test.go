@@ -18,6 +18,20 @@ func orders() Group {
 	}}
 }
 
+func quiet(string) {}
+
+// TestLongWorkTellsItsStages: planning, proving, comparing.
+func TestLongWorkTellsItsStages(t *testing.T) {
+	var stages []string
+	if _, err := Play(orders(), Change{Join: []string{"app-3"}}, assign.Sticky{}, func(doing string) { stages = append(stages, doing) }); err != nil {
+		t.Fatal(err)
+	}
+	const size = "3 members and 6 partitions"
+	if want := []string{"planning for " + size, "proving the plan for " + size, "comparing the plan for " + size}; !reflect.DeepEqual(stages, want) {
+		t.Errorf("%q, want %q", stages, want)
+	}
+}
+
 func TestFilesAreReadAsTheyAreWritten(t *testing.T) {
 	var b bytes.Buffer
 	if err := orders().Write(&b); err != nil {
@@ -33,7 +47,7 @@ func TestFilesAreReadAsTheyAreWritten(t *testing.T) {
 }
 
 func TestAJoinMovesWhatItMustInTwoRounds(t *testing.T) {
-	out, err := Play(orders(), Change{Join: []string{"app-3"}}, assign.CooperativeSticky{})
+	out, err := Play(orders(), Change{Join: []string{"app-3"}}, assign.CooperativeSticky{}, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +61,7 @@ func TestAJoinMovesWhatItMustInTwoRounds(t *testing.T) {
 }
 
 func TestALeaveFreesItsPartitions(t *testing.T) {
-	out, err := Play(orders(), Change{Leave: []string{"app-2"}}, assign.CooperativeSticky{})
+	out, err := Play(orders(), Change{Leave: []string{"app-2"}}, assign.CooperativeSticky{}, quiet)
 	if err != nil || out.Stay != 3 || out.Move != 0 || out.Free != 3 || out.Rounds != 1 {
 		t.Errorf("%+v, %v", out, err)
 	}
@@ -57,13 +71,32 @@ func TestALeaveFreesItsPartitions(t *testing.T) {
 }
 
 func TestAnotherAssignorIsHeldToTheSameMeasure(t *testing.T) {
-	out, err := Play(orders(), Change{Join: []string{"app-0"}}, assign.RoundRobin{})
+	out, err := Play(orders(), Change{Join: []string{"app-0"}}, assign.RoundRobin{}, quiet)
 	if err != nil || out.Proven || out.Finding == "" {
 		t.Errorf("%+v, %v: roundrobin moves more than it must", out, err)
 	}
-	out, err = Play(orders(), Change{}, assign.Weighted{})
+	out, err = Play(orders(), Change{}, assign.Weighted{}, quiet)
 	if err != nil || out.Gap == nil || out.Gap.Bound != 3 {
 		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+// TestProofsAreOfWhatWasAsked: loads that slack allows, and moves that racks ask
+// for, are no faults.
+func TestProofsAreOfWhatWasAsked(t *testing.T) {
+	g := orders()
+	g.Members[0].Owned["t"], g.Members[1].Owned["t"] = []int32{0, 1, 2, 3}, []int32{4, 5}
+	g.Members[0].Rack, g.Members[1].Rack = "r1", "r2"
+	g.Topics[0].Racks = [][]string{{"r2"}, {"r1"}, {"r1"}, {"r1"}, {"r2"}, {"r2"}}
+	for want, o := range map[string]assign.Options{
+		"moves fewer":             {},
+		"within 1 of the fairest": {Slack: 1, Racks: assign.RacksIgnored},
+		"fewer in a wrong rack":   {Racks: assign.RacksBeforeMoves},
+	} {
+		out, err := Play(g, Change{}, assign.Sticky{Options: o}, quiet)
+		if err != nil || !out.Proven || !strings.Contains(out.Proof, want) || o.Slack == 1 && out.Move != 0 {
+			t.Errorf("%+v: %+v, %v", o, out, err)
+		}
 	}
 }
 
@@ -88,7 +121,7 @@ func TestChangesThatCannotBe(t *testing.T) {
 func TestPicturesAreWellFormed(t *testing.T) {
 	g := orders()
 	g.Members[0].ID = "<&>" + strings.Repeat("x", 100)
-	out, err := Play(g, Change{Join: []string{"new"}, Leave: []string{"app-2"}}, assign.Sticky{})
+	out, err := Play(g, Change{Join: []string{"new"}, Leave: []string{"app-2"}}, assign.Sticky{}, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
