@@ -4,6 +4,8 @@ go 1.26.0
 
 replace (
 	github.com/skeinstream/skein => ../
+	github.com/skeinstream/skein/assign/kgobalancer => ../assign/kgobalancer
+	github.com/skeinstream/skein/assign/saramabalancer => ../assign/saramabalancer
 	github.com/skeinstream/skein/interop => ../interop
 )
 

@@ -2,12 +2,18 @@ module github.com/skeinstream/skein/interop
 
 go 1.26.0
 
-replace github.com/skeinstream/skein => ../
+replace (
+	github.com/skeinstream/skein => ../
+	github.com/skeinstream/skein/assign/kgobalancer => ../assign/kgobalancer
+	github.com/skeinstream/skein/assign/saramabalancer => ../assign/saramabalancer
+)
 
 require (
 	github.com/IBM/sarama v1.61.1
 	github.com/pierrec/lz4/v4 v4.1.33
 	github.com/segmentio/kafka-go v0.4.51
+	github.com/skeinstream/skein/assign/kgobalancer v0.0.0
+	github.com/skeinstream/skein/assign/saramabalancer v0.0.0
 	github.com/twmb/franz-go v1.22.3
 	github.com/twmb/franz-go/pkg/kmsg v1.15.1
 	golang.org/x/sync v0.25.0

@@ -35,7 +35,7 @@ func (s *script) ask(answer func(string), format string, args ...any) {
 
 // run asks one Java program everything and hands out the answers.
 func (s *script) run(ctx context.Context) error {
-	classPath, err := program(ctx)
+	classPath, err := program(ctx, "Assign")
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,9 @@ func (s *script) run(ctx context.Context) error {
 	return nil
 }
 
-func program(ctx context.Context) (classPath string, err error) {
+// program compiles one of the Java programs beside this file; it returns the class
+// path that runs it.
+func program(ctx context.Context, class string) (classPath string, err error) {
 	dir, err := root.Interop()
 	if err != nil {
 		return "", err
@@ -68,5 +70,5 @@ func program(ctx context.Context) (classPath string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return maven.Compile(ctx, "java-assign-"+kafkaVersion, filepath.Join(dir, "assign", "java", "Assign.java"), libraries)
+	return maven.Compile(ctx, "java-"+strings.ToLower(class)+"-"+kafkaVersion, filepath.Join(dir, "assign", "java", class+".java"), libraries)
 }
