@@ -91,9 +91,12 @@ func (c *children) buildFranz(ctx context.Context) error {
 			return err
 		}
 	}
+	skein := modules["github.com/skeinstream/skein"]
 	return c.goCommands(ctx,
-		[]string{"mod", "edit", "-replace=github.com/twmb/franz-go=" + changed, "-replace=github.com/skeinstream/skein=" + modules["github.com/skeinstream/skein"],
-			"-replace=github.com/skeinstream/skein/interop=" + modules["github.com/skeinstream/skein/interop"], modfile},
+		[]string{"mod", "edit", "-replace=github.com/twmb/franz-go=" + changed, "-replace=github.com/skeinstream/skein=" + skein,
+			"-replace=github.com/skeinstream/skein/interop=" + modules["github.com/skeinstream/skein/interop"],
+			"-replace=github.com/skeinstream/skein/assign/kgobalancer=" + filepath.Join(skein, "assign", "kgobalancer"),
+			"-replace=github.com/skeinstream/skein/assign/saramabalancer=" + filepath.Join(skein, "assign", "saramabalancer"), modfile},
 		[]string{"build", "-modfile", modfile, "-tags", "franzsticky", "-o", c.franz, "github.com/skeinstream/skein/bench/assign"})
 }
 
@@ -138,7 +141,9 @@ type row struct {
 }
 
 func (c *children) row(ctx context.Context, o options, s scenario, progress io.Writer) (row, error) {
+	began := time.Now()
 	g := s.make()
+	setup := 2*time.Since(began) + 3*time.Second // of a child, before it plans
 	r := row{Scenario: s.name, Members: len(g.members), Topics: len(g.topics), Partitions: g.partitions(),
 		Samples: map[string]sample{}, Scores: map[string]assign.Score{}, Optimal: map[string]string{}}
 	in := g.input()
@@ -147,6 +152,9 @@ func (c *children) row(ctx context.Context, o options, s scenario, progress io.W
 		x := c.sample(ctx, o, s, p, g)
 		if ctx.Err() != nil {
 			return r, ctx.Err()
+		}
+		if x.Err == tooSlow {
+			x.Best = max(0, o.limit-setup)
 		}
 		if x.Err != "" {
 			fmt.Fprintln(progress, x.Err)
@@ -203,7 +211,7 @@ func (c *children) sample(ctx context.Context, o options, s scenario, peer strin
 	text, err := cmd.Output()
 	switch {
 	case ctx.Err() != nil:
-		return sample{Err: "too slow"}
+		return sample{Err: tooSlow}
 	case err != nil:
 		return sample{Err: fmt.Sprintf("%v: %s", err, firstLine(errs.String()))}
 	}

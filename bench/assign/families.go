@@ -54,7 +54,11 @@ func scenarios() []scenario {
 	)
 	add("equal 2000x1M", equal(2000, 500, 1_000_000))
 	all = append(all, scenario{"equal 2000x1M of 10k topics, join", equal(2000, 10_000, 1_000_000), join})
-	return all
+	return append(all,
+		scenario{"half of 2000 topics 2000x200k, leave", subsets(2000, 2000, 200_000, 900, 1100), leave},
+		scenario{"10 of 1000 topics 10000x500k, leave", subsets(10_000, 1000, 500_000, 10, 10), leave},
+		scenario{"chain 10000x200k, cascade", chain(10_000, 40, 20, 0), fresh},
+	)
 }
 
 func sized(topics, partitions int) []int32 {

@@ -32,7 +32,7 @@ func runJava(ctx context.Context, kind string, g *group, budget time.Duration) s
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
 	if ctx.Err() != nil {
-		return sample{Err: "too slow"}
+		return sample{Err: tooSlow}
 	}
 	if err != nil {
 		return sample{Err: fmt.Sprintf("%v: %s", err, firstLine(errs.String()))}

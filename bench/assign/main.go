@@ -40,6 +40,7 @@ type options struct {
 	budget time.Duration
 	limit  time.Duration
 	json   string
+	read   []string
 }
 
 func main() {
@@ -61,29 +62,42 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	c, err := newChildren(ctx)
-	if err != nil {
+	if len(o.read) > 0 {
+		rows, err := merged(o.read)
+		if err == nil {
+			table(out, o.peers, rows)
+		}
 		return err
 	}
+	rows, err := measure(ctx, o, progress)
+	if o.json != "" && len(rows) > 0 {
+		if err := writeJSON(o.json, rows); err != nil {
+			return err
+		}
+	}
+	table(out, o.peers, rows)
+	return err
+}
+
+// measure runs all that is asked for. Rows that are done are kept when it is
+// interrupted.
+func measure(ctx context.Context, o options, progress io.Writer) (rows []row, err error) {
+	c, err := newChildren(ctx)
+	if err != nil {
+		return nil, err
+	}
 	defer c.close()
-	var rows []row
 	for _, s := range scenarios() {
 		if !o.only.MatchString(s.name) {
 			continue
 		}
 		r, err := c.row(ctx, o, s, progress)
 		if err != nil {
-			return err
+			return rows, err
 		}
 		rows = append(rows, r)
 	}
-	if o.json != "" {
-		if err := writeJSON(o.json, rows); err != nil {
-			return err
-		}
-	}
-	table(out, o.peers, rows)
-	return ctx.Err()
+	return rows, nil
 }
 
 func parse(args []string, usage io.Writer) (options, error) {
@@ -95,12 +109,16 @@ func parse(args []string, usage io.Writer) (options, error) {
 	flags.DurationVar(&o.budget, "budget", 2*time.Second, "how long each peer repeats each scenario")
 	flags.DurationVar(&o.limit, "limit", 2*time.Minute, "after how long a peer is too slow for a scenario")
 	flags.StringVar(&o.json, "json", "", "write every sample to this `file`")
+	read := flags.String("read", "", "run nothing, but make the table of these comma-separated `files` of earlier runs, of samples in the middle")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
 	var err error
 	if o.only, err = regexp.Compile(*only); err != nil {
 		return o, fmt.Errorf("-only: %w", err)
+	}
+	if *read != "" {
+		o.read = strings.Split(*read, ",")
 	}
 	o.peers = strings.Split(*names, ",")
 	for _, p := range o.peers {

@@ -11,11 +11,14 @@ import (
 
 // sample is what one implementation did in one scenario, in its own process.
 type sample struct {
-	// First is the first call, Best and Median are of all.
+	// First is the first call, Best and Median are of all. With the error tooSlow
+	// Best is how long it was waited for.
 	First, Best, Median time.Duration
 	Calls               int
 	// Allocated is what one call allocates, in bytes and in pieces.
 	Allocated, Pieces int64
+	// Output is how much of Allocated is the plan itself, for Skein.
+	Output int64 `json:",omitempty"`
 	// Peak is the largest the process ever was, in bytes.
 	Peak int64
 	// Owner is who gets each partition, in the order of topics; -1 for nobody.
@@ -23,6 +26,9 @@ type sample struct {
 	// Err says why there is no result.
 	Err string `json:",omitempty"`
 }
+
+// tooSlow is the error of those who were ended.
+const tooSlow = "too slow"
 
 // repeat calls run for the budget of time, at least twice unless that takes too
 // long, and measures.

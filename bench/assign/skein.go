@@ -32,12 +32,23 @@ func skein(g *group, budget time.Duration, finish func(assign.Plan, assign.Input
 	if err != nil {
 		return sample{Err: err.Error()}
 	}
+	s.Output = sizeOf(g, plan)
 	s.Owner = g.owners(func(i int, give func(topic string, partitions []int32)) {
 		for topic, partitions := range plan.Of(i) {
 			give(topic, partitions)
 		}
 	})
 	return s
+}
+
+// sizeOf is what a plan holds: partitions, where each member's part of each
+// topic is, and the names.
+func sizeOf(g *group, plan assign.Plan) int64 {
+	size := 4*plan.Partitions() + 8*len(g.members) + 16*len(g.topics)
+	for i := range g.members {
+		size += 8 * len(plan.List(i))
+	}
+	return int64(size)
 }
 
 // owners puts a plan in numbers: each calls give with what member i gets.

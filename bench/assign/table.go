@@ -9,8 +9,9 @@ import (
 	"github.com/skeinstream/skein/assign"
 )
 
-// table prints times, then quality, then memory, as Markdown.
+// table prints ratios, then times, quality and memory, as Markdown.
 func table(w io.Writer, peers []string, rows []row) {
+	ratioTable(w, rows)
 	heading(w, "Time of one plan, best of repeats (first in brackets)", peers)
 	for _, r := range rows {
 		cells(w, r, peers, func(p string, s sample) string { return fmt.Sprintf("%s (%s)", short(s.Best), short(s.First)) })
@@ -23,6 +24,12 @@ func table(w io.Writer, peers []string, rows []row) {
 	for _, r := range rows {
 		cells(w, r, peers, func(p string, s sample) string {
 			return fmt.Sprintf("%.0f / %.0f MiB", float64(s.Allocated)/float64(max(r.Partitions, 1)), float64(s.Peak)/(1<<20))
+		})
+	}
+	heading(w, "Bytes that one plan leaves to the collector besides itself, a partition", []string{"skein"})
+	for _, r := range rows {
+		cells(w, r, []string{"skein"}, func(p string, s sample) string {
+			return fmt.Sprintf("%.1f", float64(s.Allocated-s.Output)/float64(max(r.Partitions, 1)))
 		})
 	}
 }
