@@ -44,6 +44,8 @@ var rooms = map[string]room{
 	"broker/internal/monitor":             {Others: []string{prometheus, kmsg, kerr}},
 	"broker/internal/server":              {Rooms: []string{"internal/vfs"}, Others: []string{xsys, kmsg}},
 	"broker/internal/api":                 {Rooms: []string{"broker/internal/server", "broker/internal/partition", "broker/internal/catalog", "broker/internal/fetchsession", "broker/internal/producers", "broker/internal/record", "broker/internal/storage", "internal/settings"}, Others: []string{kmsg, kerr}},
+	"broker/internal/group":               {Pure: true, Rooms: []string{"broker/internal/machine", "internal/grouptags", "assign"}, Others: []string{kmsg, kerr}},
+	"broker/internal/machine":             {Pure: true},
 	"broker/internal/fetchsession":        {Pure: true},
 	"broker/internal/partition":           {Rooms: []string{"broker/internal/catalog", "broker/internal/commit", "broker/internal/producers", "broker/internal/record", "broker/internal/storage", "internal/settings", "internal/vfs"}, Others: []string{kerr, xsync}},
 	"broker/internal/catalog":             {Rooms: []string{"internal/settings", "internal/vfs"}},
@@ -63,6 +65,7 @@ var rooms = map[string]room{
 	"assign/internal/weigh":       {Pure: true, Rooms: []string{"assign/internal/group"}},
 	"assign/internal/certificate": {Pure: true}, // not even group: it must share nothing with the solver
 
+	"internal/grouptags":    {Pure: true},
 	"internal/nearest":      {Pure: true},
 	"internal/settings":     {Pure: true, Rooms: []string{"internal/nearest"}},
 	"internal/settings/gen": {Rooms: []string{"internal/settings"}},

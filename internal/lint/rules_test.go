@@ -59,6 +59,20 @@ func TestClockCallsAreSeen(t *testing.T) {
 	}
 }
 
+func TestLoggersAreSeen(t *testing.T) {
+	s := made(t, "x.go", "package x\nimport \"log/slog\"\nvar a = slog.Default()\nvar b = slog.String(\"a\", \"b\")\nvar c *slog.Logger\n")
+	var seen int
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok && isLogger(sel) {
+			seen++
+		}
+		return true
+	})
+	if seen != 2 {
+		t.Errorf("saw %d uses of loggers, want 2", seen)
+	}
+}
+
 func TestBubblesAreSeen(t *testing.T) {
 	s := made(t, "x_test.go", `package x
 func a() { synctest.Test(t, func(t *testing.T) { time.Sleep(1) }) }

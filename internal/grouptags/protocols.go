@@ -1,0 +1,32 @@
+package grouptags
+
+// Protocol is a protocol that a member knows, and what it would say under it.
+type Protocol struct {
+	Name     string
+	Metadata []byte
+}
+
+// AppendProtocols writes a list of protocols. Nil metadata is written as null.
+func AppendProtocols(dst []byte, list []Protocol) []byte {
+	dst = appendLength(dst, len(list))
+	for _, p := range list {
+		dst = appendText(dst, p.Name)
+		dst = appendBytes(dst, p.Metadata)
+		dst = append(dst, 0)
+	}
+	return dst
+}
+
+// ReadProtocols reads what AppendProtocols wrote. Metadata are parts of b.
+func ReadProtocols(b []byte) ([]Protocol, error) {
+	r := reader{rest: b}
+	list := make([]Protocol, r.length(3))
+	for i := range list {
+		list[i] = Protocol{Name: r.text(), Metadata: r.bytes()}
+		r.tags()
+	}
+	if err := r.end("protocols"); err != nil {
+		return nil, err
+	}
+	return list, nil
+}
