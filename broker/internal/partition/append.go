@@ -25,6 +25,7 @@ type Append struct {
 	header  record.Header
 	came    int64 // ms
 	stamped int64 // log append time, -1 without
+	own           // of a batch that a coordinator has built
 	write   commit.Write
 	next    *Append // in a chain: of those under way, or of those that wait for something
 }
@@ -118,16 +119,24 @@ func (p *Partition) Append(a *Append) {
 		a.finish(p.refused(refused))
 		return
 	}
+	if r, barred := p.barred(); barred {
+		p.refuse(a, r)
+		return
+	}
+	p.submit(a)
+}
+
+// barred is the result of an append that the disk does not let in now.
+func (p *Partition) barred() (r Result, barred bool) {
 	switch {
 	case p.table.space.low():
-		p.refuse(a, p.table.space.failure())
+		return p.table.space.failure(), true
 	case p.stuck.Load(): // or it would wait, in memory, for as long as the disk is full
-		r := failure(kerr.KafkaStorageError.Code)
+		r = failure(kerr.KafkaStorageError.Code)
 		r.Message = "the segment cannot be written now"
-		p.refuse(a, r)
-	default:
-		p.submit(a)
+		return r, true
 	}
+	return r, false
 }
 
 // refuse finishes a valid append that is not let in now.
@@ -198,30 +207,49 @@ func (p *Partition) place(a *Append, done *chain, woken *wakes) {
 		done.add(a)
 		return
 	}
-	var entry producers.Entry
-	if a.header.HasProducer() {
-		entry = p.producer(a.header.ProducerID)
-		verdict, err := entry.Check(a.header)
-		if err == nil && !entry.Known() {
-			err = p.awaited.check(a.header)
-		}
-		if err != nil {
-			a.Result = p.refused(err)
-			done.add(a)
-			return
-		}
-		if verdict.Duplicate {
-			p.repeat(a, verdict.Original, done)
-			return
-		}
+	entry, original, err := p.check(a)
+	switch {
+	case err != nil:
+		a.Result = p.refused(err)
+		done.add(a)
+		return
+	case original != nil:
+		p.repeat(a, *original, done)
+		return
 	}
-	a.header.BaseOffset = p.next
-	record.PatchOffset(a.Records, p.next, p.epoch)
+	p.position(a)
 	if p.relaxed {
 		p.writeNow(a, done, woken)
 	} else {
 		p.enqueue(a, entry, done)
 	}
+}
+
+// check asks whether the batch may come next, and returns what is known of its producer. A batch that is in the log
+// already, or on its way there, has an original. The caller holds p.mu.
+func (p *Partition) check(a *Append) (entry producers.Entry, original *producers.Batch, err error) {
+	if a.built {
+		entry, err = p.checkOwn(a)
+		return entry, nil, err
+	}
+	if !a.header.HasProducer() {
+		return entry, nil, nil
+	}
+	entry = p.producer(a.header.ProducerID)
+	verdict, err := entry.Check(a.header)
+	if err == nil && !entry.Known() {
+		err = p.awaited.check(a.header)
+	}
+	if verdict.Duplicate {
+		original = &verdict.Original
+	}
+	return entry, original, err
+}
+
+// position makes the next offset the batch's. The caller holds p.mu.
+func (p *Partition) position(a *Append) {
+	a.header.BaseOffset = p.next
+	record.PatchOffset(a.Records, p.next, p.epoch)
 }
 
 // repeat answers a batch that is in the log already with the offset of the original, once that is durable (T15).
@@ -242,17 +270,27 @@ func (p *Partition) repeat(a *Append, original producers.Batch, done *chain) {
 
 // enqueue hands the batch to the committer. It is pending from here on.
 func (p *Partition) enqueue(a *Append, entry producers.Entry, done *chain) {
-	a.write = commit.Write{Target: p, Base: p.next, Last: a.header.LastOffset(), Bytes: a.Records, Position: -1, Tag: a}
+	a.write = p.writeOf(a)
 	if err := p.table.committing.Enqueue(&a.write); err != nil {
 		a.Result = p.storageFailure(err)
 		done.add(a)
 		return
 	}
+	p.enqueued(a, entry)
+}
+
+// writeOf is the batch as the committer takes it.
+func (p *Partition) writeOf(a *Append) commit.Write {
+	return commit.Write{Target: p, Base: a.header.BaseOffset, Last: a.header.LastOffset(), Bytes: a.Records, Position: -1, Tag: a}
+}
+
+// enqueued notes a batch that the committer has taken. The caller holds p.mu.
+func (p *Partition) enqueued(a *Append, entry producers.Entry) {
 	p.pending++
 	p.underway.add(a)
 	p.next = a.header.LastOffset() + 1
 	if a.header.HasProducer() {
-		p.overlay.put(entry.Next(a.header, a.header.BaseOffset))
+		p.overlay.put(a.after(entry))
 		p.awaited.came(a.header.ProducerID)
 	}
 }

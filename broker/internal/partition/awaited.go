@@ -24,7 +24,7 @@ const awaitedMax = 4096
 
 // failed notes a batch that could not be written. Of several, in the order of the log, the first counts.
 func (w *awaited) failed(h record.Header) {
-	if !h.HasProducer() {
+	if !h.HasProducer() || !h.HasSequence() { // coordinators number nothing
 		return
 	}
 	if *w == nil || len(*w) >= awaitedMax {

@@ -145,7 +145,7 @@ func (p *Partition) recount() {
 		}
 		entry := p.producer(a.header.ProducerID)
 		if a.header.LastOffset() >= p.log.EndOffset() { // else the log's table has it already
-			entry = entry.Next(a.header, a.header.BaseOffset)
+			entry = a.after(entry)
 		}
 		p.overlay.put(entry)
 	}

@@ -1,0 +1,178 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/skeinstream/skein/broker/internal/machine"
+)
+
+var (
+	// ErrLoading is for callers who come while the shard's log is being read. They may ask again, here.
+	ErrLoading = errors.New("the coordinator is loading its log")
+	// ErrNotCoordinator is for callers whose question has been lost, or cannot be answered here: an append has failed, the
+	// log cannot be read or takes no records, or the coordinator shuts down. What they asked for may or may not be in the
+	// log. They may ask again, after looking for the coordinator.
+	ErrNotCoordinator = errors.New("not the coordinator any more")
+)
+
+// Log is where a shard keeps its records: one partition of an internal topic.
+type Log interface {
+	// Replay yields every committed record in order, from the beginning. It ends with the error of yield. What it yields is
+	// valid during the call only. The next Append goes behind what it has yielded.
+	Replay(ctx context.Context, yield func(machine.Record) error) error
+	// Append makes records, of the shard's own partition, and group durable, all or none, and calls done once, from any
+	// goroutine, also before it returns. It does not wait for that. Appends become durable in order; after one that has
+	// failed every further one fails too, until a Replay. Records and group are not kept.
+	Append(records []machine.Record, group []machine.Write, done func(error))
+	// Refusal is why an Append would fail now, nil when none is known.
+	Refusal() error
+}
+
+// Config says what a coordinator runs. Shards, Open and Machine are required.
+type Config struct {
+	// Shards is how many partitions the topic has.
+	Shards int
+	// Open returns the log of a shard. It is called anew for every attempt to load the shard.
+	Open func(shard int32) (Log, error)
+	// Machine makes an empty machine.
+	Machine func(shard int32) machine.Machine
+	// Loaded, when set, is called after a shard has been loaded and before anybody else's input: step gives an input to
+	// the machine and returns what answers it, nil without an answer. It must be quick.
+	Loaded func(shard int32, step func(in any) any)
+	// Workers is how many goroutines run the shards. Default: one a core, 4 at most.
+	Workers int
+	// RetryMin and RetryMax bound the time between attempts to load a shard. Defaults 100 ms and 30 s.
+	RetryMin, RetryMax time.Duration
+
+	Now    func() time.Time // default time.Now
+	Logger *slog.Logger     // default: nothing is logged
+	Events Events
+}
+
+// Events are called as things happen, when set. They must be quick.
+type Events struct {
+	// Loaded is called after each load of a shard.
+	Loaded func(shard int32, records int64, took time.Duration)
+}
+
+func (c Config) withDefaults() Config {
+	if c.Workers <= 0 {
+		c.Workers = min(runtime.GOMAXPROCS(0), 4)
+	}
+	c.Workers = max(1, min(c.Workers, c.Shards))
+	if c.RetryMin <= 0 {
+		c.RetryMin = 100 * time.Millisecond
+	}
+	if c.RetryMax <= 0 {
+		c.RetryMax = 30 * time.Second
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// Coordinator runs the shards of one topic. Its methods may be called from any goroutine.
+type Coordinator struct {
+	cfg     Config
+	shards  []*shard
+	workers []*worker
+	loads   loads
+	end     context.CancelFunc // of loading
+	running sync.WaitGroup     // workers, and who loads
+}
+
+// Open starts the workers and begins to load every shard. It does not wait for that.
+func Open(cfg Config) *Coordinator {
+	c := &Coordinator{cfg: cfg.withDefaults()}
+	c.loads = make(loads, c.cfg.Shards)
+	for range c.cfg.Workers {
+		c.workers = append(c.workers, newWorker(&c.cfg))
+	}
+	for i := range int32(c.cfg.Shards) {
+		w := c.workers[int(i)%len(c.workers)]
+		s := newShard(&c.cfg, w, i, c.loads)
+		c.shards = append(c.shards, s)
+		s.load()
+	}
+	ctx, end := context.WithCancel(context.Background())
+	c.end = end
+	for _, w := range c.workers {
+		c.running.Go(w.run)
+		c.running.Go(func() { c.loads.run(ctx, &c.cfg) })
+	}
+	return c
+}
+
+// Shards is how many shards there are.
+func (c *Coordinator) Shards() int { return len(c.shards) }
+
+// Do gives an input to a shard and returns at once. done is called exactly once, with what the machine answers or with
+// ErrLoading or ErrNotCoordinator. It is called on the shard's worker, or before Do returns, and must not wait.
+func (c *Coordinator) Do(shard int32, in any, done func(reply any, err error)) {
+	if shard < 0 || int(shard) >= len(c.shards) {
+		done(nil, ErrNotCoordinator)
+		return
+	}
+	s := c.shards[shard]
+	if !s.worker.post(call{shard: s, in: in, done: done}) {
+		done(nil, ErrNotCoordinator)
+	}
+}
+
+// Shutdown takes no more inputs, answers everybody whose answer is not decided yet with ErrNotCoordinator, waits until the
+// appends under way have been answered, and ends the workers. When ctx ends first those who wait for appends are answered
+// with ErrNotCoordinator too, and ctx's error is returned. Later calls wait for the same.
+func (c *Coordinator) Shutdown(ctx context.Context) error {
+	for _, w := range c.workers {
+		w.stop()
+	}
+	c.end()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		c.running.Wait()
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+	}
+	for _, w := range c.workers {
+		w.abort()
+	}
+	<-ended
+	return context.Cause(ctx)
+}
+
+// Shard is the shard that a key belongs to: Kafka's rule, a Java string's hash code without its sign, modulo the number of
+// partitions. The hash code whose sign cannot be taken away counts as 0.
+func Shard(key string, shards int) int32 {
+	h := javaHash(key)
+	if h == math.MinInt32 {
+		h = 0
+	}
+	return max(h, -h) % int32(shards)
+}
+
+// javaHash is Java's String.hashCode, which goes over UTF-16 units.
+func javaHash(s string) (h int32) {
+	for _, r := range s {
+		if r >= 0x10000 {
+			r -= 0x10000
+			h = 31*h + 0xd800 + r>>10
+			r = 0xdc00 + r&0x3ff
+		}
+		h = 31*h + r
+	}
+	return h
+}

@@ -1,0 +1,429 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/skeinstream/skein/broker/internal/machine"
+)
+
+// What toy machines are asked. Every answer is an int but for park's, which is the text that released it.
+type (
+	add     struct{ key string }          // counts up and answers the new value
+	get     struct{ key string }          // answers the value and decides no records
+	park    struct{ door string }         // waits for open, or for timeout, which answers "late"
+	open    struct{ door, key string }    // answers all who wait at the door, and counts up key unless it is empty
+	several struct{ key, other string }   // counts up two keys, one in another partition
+	timeout struct{ after time.Duration } // until who parks from now on is late; answered with 0
+	bulky   struct {
+		key   string
+		bytes int
+	} // add with a large record
+	twice struct{} // answers its caller twice
+)
+
+func (get) Reads() {}
+
+// durable is the part of a toy's state that changes in Apply alone.
+type durable map[string]int
+
+func (d durable) apply(r machine.Record) {
+	n, _, _ := strings.Cut(string(r.Value), " ")
+	d[string(r.Key)], _ = strconv.Atoi(n)
+}
+
+type waiter struct {
+	token machine.Token
+	door  string
+	due   time.Time
+}
+
+// toy is a machine for tests: counters that are durable, and doors that are not.
+type toy struct {
+	durable durable
+	waiters []waiter // in order of their coming
+	late    time.Duration
+	ticks   []time.Time
+	loaded  int
+}
+
+func newToy() *toy { return &toy{durable: durable{}, late: time.Hour} }
+
+func (y *toy) Apply(r machine.Record) { y.durable.apply(r) }
+
+func (y *toy) Loaded(time.Time) machine.Output {
+	y.loaded++
+	return y.out(machine.Output{})
+}
+
+func (y *toy) Tick(now time.Time) machine.Output {
+	y.ticks = append(y.ticks, now)
+	var o machine.Output
+	y.waiters = slices.DeleteFunc(y.waiters, func(w waiter) bool {
+		late := !w.due.After(now)
+		if late {
+			o.Replies = append(o.Replies, machine.Reply{To: w.token, Value: "late"})
+		}
+		return late
+	})
+	if len(o.Replies) > 0 {
+		o.Records = append(o.Records, y.record("late", 0))
+	}
+	return y.out(o)
+}
+
+func (y *toy) Step(now time.Time, caller machine.Token, in any) machine.Output {
+	var o machine.Output
+	answer := func(v any) { o.Replies = append(o.Replies, machine.Reply{To: caller, Value: v}) }
+	switch in := in.(type) {
+	case add:
+		o.Records = append(o.Records, y.record(in.key, 0))
+		answer(y.durable[in.key] + 1)
+	case bulky:
+		o.Records = append(o.Records, y.record(in.key, in.bytes))
+		answer(y.durable[in.key] + 1)
+	case several:
+		o.Records = append(o.Records, y.record(in.key, 0))
+		o.Group = append(o.Group, machine.Write{Topic: "other", Records: []machine.Record{{Key: []byte(in.other), Value: []byte("1")}}})
+		answer(y.durable[in.key] + 1)
+	case get:
+		answer(y.durable[in.key])
+	case timeout:
+		y.late = in.after
+		answer(0)
+	case twice:
+		answer(1)
+		answer(2)
+	case park:
+		y.waiters = append(y.waiters, waiter{caller, in.door, now.Add(y.late)})
+	case open:
+		y.open(in, &o)
+		answer(len(o.Replies))
+	}
+	return y.out(o)
+}
+
+func (y *toy) open(in open, o *machine.Output) {
+	y.waiters = slices.DeleteFunc(y.waiters, func(w waiter) bool {
+		if w.door == in.door {
+			o.Replies = append(o.Replies, machine.Reply{To: w.token, Value: in.door})
+		}
+		return w.door == in.door
+	})
+	if in.key != "" {
+		o.Records = append(o.Records, y.record(in.key, 0))
+	}
+}
+
+// record counts up a key.
+func (y *toy) record(key string, padding int) machine.Record {
+	return machine.Record{Key: []byte(key), Value: []byte(strconv.Itoa(y.durable[key]+1) + " " + strings.Repeat("x", padding))}
+}
+
+func (y *toy) out(o machine.Output) machine.Output {
+	for _, w := range y.waiters {
+		if o.Wake.IsZero() || w.due.Before(o.Wake) {
+			o.Wake = w.due
+		}
+	}
+	return o
+}
+
+// disk is the logs of all shards. What is appended waits in it until the test settles it, unless it is quick.
+type disk struct {
+	mu      sync.Mutex
+	quick   bool // appends are answered at once
+	logs    map[int32][]machine.Record
+	others  map[string]int // records in other partitions, by key
+	waiting []*pending
+	opened  int
+	refusal error
+	openErr error
+	reading chan struct{} // when set, Replay waits for it
+}
+
+type pending struct {
+	log     *fakeLog
+	records []machine.Record
+	group   []machine.Write
+	done    func(error)
+}
+
+func newDisk() *disk { return &disk{logs: map[int32][]machine.Record{}, others: map[string]int{}} }
+
+func (d *disk) open(shard int32) (Log, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.opened++
+	return &fakeLog{disk: d, shard: shard}, d.openErr
+}
+
+func (d *disk) set(change func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	change()
+}
+
+// commit puts an append where it belongs. The caller holds mu.
+func (d *disk) commit(p *pending) {
+	d.logs[p.log.shard] = append(d.logs[p.log.shard], p.records...)
+	for _, w := range p.group {
+		for _, r := range w.Records {
+			d.others[string(r.Key)]++
+		}
+	}
+}
+
+// settle ends the first n appends that wait, with err.
+func (d *disk) settle(n int, err error) {
+	for range n {
+		d.settleOne(0, err)
+	}
+}
+
+func (d *disk) settleOne(i int, err error) {
+	d.mu.Lock()
+	p := d.waiting[i]
+	d.waiting = slices.Delete(d.waiting, i, i+1)
+	if err != nil {
+		p.log.broken = true
+	} else if p.log.broken {
+		err = errors.New("behind a failed append")
+	}
+	if err == nil {
+		d.commit(p)
+	}
+	d.mu.Unlock()
+	p.done(err)
+}
+
+func (d *disk) pending() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.waiting)
+}
+
+// state is what the log of a shard says.
+func (d *disk) state(shard int32) durable {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := durable{}
+	for _, r := range d.logs[shard] {
+		s.apply(r)
+	}
+	return s
+}
+
+// fakeLog is a Log in a disk.
+type fakeLog struct {
+	disk   *disk
+	shard  int32
+	broken bool
+}
+
+func (l *fakeLog) Replay(ctx context.Context, yield func(machine.Record) error) error {
+	l.disk.mu.Lock()
+	reading, records := l.disk.reading, slices.Clone(l.disk.logs[l.shard])
+	l.disk.mu.Unlock()
+	if reading != nil {
+		select {
+		case <-reading:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	for _, r := range records {
+		key, value := slices.Clone(r.Key), slices.Clone(r.Value)
+		if err := yield(machine.Record{Key: key, Value: value}); err != nil {
+			return err
+		}
+		clear(key) // it was valid during the call only
+		clear(value)
+	}
+	return nil
+}
+
+func (l *fakeLog) Refusal() error {
+	l.disk.mu.Lock()
+	defer l.disk.mu.Unlock()
+	return l.disk.refusal
+}
+
+func (l *fakeLog) Append(records []machine.Record, group []machine.Write, done func(error)) {
+	p := &pending{log: l, records: slices.Clone(records), group: slices.Clone(group), done: done}
+	l.disk.mu.Lock()
+	quick := l.disk.quick
+	if quick {
+		l.disk.commit(p)
+	} else {
+		l.disk.waiting = append(l.disk.waiting, p)
+	}
+	l.disk.mu.Unlock()
+	if quick {
+		done(nil)
+	}
+}
+
+// house is a coordinator of toys with its disk.
+type house struct {
+	t    *testing.T
+	disk *disk
+	cfg  Config
+	*Coordinator
+	logs lines
+
+	mu    sync.Mutex // guards what follows
+	calls []*asked
+	toys  map[int32]*toy // the last of each shard
+	order []string       // of answers
+}
+
+// asked is one call and what has become of it.
+type asked struct {
+	name  string
+	value any
+	err   error
+	told  int
+}
+
+// inHouse runs a test in a bubble, on a coordinator of so many shards and one worker. Everybody must be answered once in the
+// end.
+func inHouse(t *testing.T, shards int, prepare func(*house), test func(*house)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		h := &house{t: t, disk: newDisk(), toys: map[int32]*toy{}}
+		h.cfg = Config{
+			Shards: shards, Workers: 1, Open: h.disk.open, Logger: slog.New(slog.NewTextHandler(&h.logs, nil)),
+			Machine: func(shard int32) machine.Machine {
+				y := newToy()
+				h.mu.Lock()
+				defer h.mu.Unlock()
+				h.toys[shard] = y
+				return y
+			},
+		}
+		if prepare != nil {
+			prepare(h)
+		}
+		h.Coordinator = Open(h.cfg)
+		t.Cleanup(func() { // when the test has failed
+			ended, cancel := context.WithCancel(context.Background())
+			cancel()
+			_ = h.Shutdown(ended)
+		})
+		synctest.Wait()
+		test(h)
+		h.shut()
+		h.expectAllAnswered()
+	})
+}
+
+// shut ends the coordinator; what the disk has is settled.
+func (h *house) shut() {
+	h.t.Helper()
+	ended := make(chan error)
+	go func() { ended <- h.Shutdown(context.Background()) }()
+	synctest.Wait()
+	for h.disk.pending() > 0 {
+		h.disk.settle(1, nil)
+		synctest.Wait()
+	}
+	if err := <-ended; err != nil {
+		h.t.Errorf("shutting down: %v", err)
+	}
+}
+
+// ask gives a shard an input.
+func (h *house) ask(shard int32, name string, in any) *asked {
+	a := &asked{name: name}
+	h.mu.Lock()
+	h.calls = append(h.calls, a)
+	h.mu.Unlock()
+	h.Do(shard, in, func(value any, err error) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		a.value, a.err = value, err
+		a.told++
+		h.order = append(h.order, a.name)
+	})
+	return a
+}
+
+// asks is ask, and waits until nothing moves.
+func (h *house) asks(name string, in any) *asked {
+	a := h.ask(0, name, in)
+	synctest.Wait()
+	return a
+}
+
+// expect checks what has been answered up to now, in order.
+func (h *house) expect(names ...string) {
+	h.t.Helper()
+	synctest.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !slices.Equal(h.order, names) {
+		h.t.Fatalf("answered: %v, want %v", h.order, names)
+	}
+}
+
+func (h *house) expectAnswer(a *asked, value any, err error) {
+	h.t.Helper()
+	synctest.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if a.told != 1 || a.value != value || !errors.Is(a.err, err) {
+		h.t.Fatalf("%s was told %d times: %v, %v; want %v, %v", a.name, a.told, a.value, a.err, value, err)
+	}
+}
+
+// expectAllAnswered checks that nobody is lost and nobody was told twice.
+func (h *house) expectAllAnswered() {
+	h.t.Helper()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, a := range h.calls {
+		if a.told != 1 {
+			h.t.Errorf("%s was told %d times", a.name, a.told)
+		}
+	}
+}
+
+func (h *house) toy(shard int32) *toy {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.toys[shard]
+}
+
+// pass lets time pass.
+func (h *house) pass(d time.Duration) {
+	timer := time.NewTimer(d)
+	<-timer.C
+	synctest.Wait()
+}
+
+// lines keeps what was logged.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *lines) count(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), text)
+}

@@ -1,0 +1,249 @@
+package coordinator
+
+import (
+	"context"
+	"time"
+
+	"github.com/skeinstream/skein/broker/internal/machine"
+)
+
+// condition is what a shard can do.
+type condition uint8
+
+const (
+	loading  condition = iota // its log is read, or will be as soon as what is under way has been answered
+	waiting                   // until it is loaded again
+	active                    // it has a machine
+	finished                  // the coordinator shuts down
+)
+
+// refusal is the error for those who come meanwhile.
+func (c condition) refusal() error {
+	if c == loading {
+		return ErrLoading
+	}
+	return ErrNotCoordinator
+}
+
+// shard is one partition of the internal topic with its machine. It belongs to its worker.
+type shard struct {
+	cfg    *Config
+	worker *worker
+	loads  loads
+	number int32
+
+	condition condition
+	machine   machine.Machine // nil unless active, or finished
+	log       Log             // likewise
+	life      int             // counts machines
+	failures  int             // since an append has succeeded
+	welcome   bool            // Config.Loaded is still to be called
+
+	last   machine.Token // that was given out
+	parked map[machine.Token]func(any, error)
+
+	flights  []*flight // not durable yet, oldest first
+	sent     int       // of flights, how many the log has
+	underway int       // appends that the log has not answered, of earlier machines too
+	free     []*flight
+	dirty    bool // in worker.dirty
+
+	due   time.Time // in worker.deadlines: when to tick, or to load again
+	place int
+}
+
+func newShard(cfg *Config, w *worker, number int32, l loads) *shard {
+	s := &shard{cfg: cfg, worker: w, loads: l, number: number, parked: map[machine.Token]func(any, error){}}
+	w.shards = append(w.shards, s)
+	return s
+}
+
+// step gives a call to the machine.
+func (s *shard) step(c call) {
+	if s.condition != active {
+		c.done(nil, s.condition.refusal())
+		return
+	}
+	if s.log.Refusal() != nil {
+		if _, reads := c.in.(machine.Read); !reads {
+			c.done(nil, ErrNotCoordinator)
+			return
+		}
+	} else if s.welcome {
+		s.greet()
+	}
+	s.last++
+	s.accept(s.machine.Step(s.worker.now, s.last, c.in), s.last, c.done)
+}
+
+// tick tells the machine the time, or ends the wait for the next attempt to load. What would have to be appended now and
+// cannot be is better not decided.
+func (s *shard) tick() {
+	now := s.worker.now
+	switch {
+	case s.condition == waiting:
+		s.load()
+	case s.log.Refusal() != nil:
+		s.worker.deadlines.set(s, now.Add(refusedTick))
+	default:
+		s.accept(s.machine.Tick(now), 0, nil)
+		if !s.due.IsZero() && !s.due.After(now) { // it would tick for ever
+			s.worker.deadlines.set(s, now.Add(time.Millisecond))
+		}
+	}
+}
+
+// refusedTick is how long a tick is put off while the log takes no records.
+const refusedTick = time.Second
+
+// accept takes over what the machine has decided: the records are applied and wait to be appended, and so the replies.
+// done belongs to the caller current, whose step it was.
+func (s *shard) accept(out machine.Output, current machine.Token, done func(any, error)) {
+	for i := range out.Records {
+		s.machine.Apply(out.Records[i])
+	}
+	f := s.flight(&out)
+	for _, r := range out.Replies {
+		if r.To == current && done != nil {
+			s.answer(f, done, r.Value)
+			done = nil
+		} else if to, ok := s.parked[r.To]; ok {
+			delete(s.parked, r.To)
+			s.answer(f, to, r.Value)
+		} else {
+			s.cfg.Logger.Error("a machine has answered somebody who does not wait", "shard", s.number)
+		}
+	}
+	if done != nil {
+		s.parked[current] = done
+	}
+	s.note(f, out.Notes)
+	s.worker.deadlines.set(s, out.Wake)
+}
+
+// answer gives a reply once the flight is durable; nil is nothing to wait for.
+func (s *shard) answer(f *flight, done func(any, error), value any) {
+	if f == nil {
+		done(value, nil)
+		return
+	}
+	f.replies = append(f.replies, reply{done, value})
+}
+
+func (s *shard) note(f *flight, notes []machine.Note) {
+	if f != nil {
+		f.notes = append(f.notes, notes...)
+		return
+	}
+	for _, n := range notes {
+		s.cfg.Logger.LogAttrs(context.Background(), n.Level, n.Message, n.Attrs...)
+	}
+}
+
+// hear is told what became of what the shard has begun.
+func (s *shard) hear(e event) {
+	if e.load != nil {
+		s.loaded(e.load)
+	} else {
+		s.appended(e.flight, e.err)
+	}
+}
+
+// load has the log read into a new machine, once nothing of the old one is under way any more.
+func (s *shard) load() {
+	s.condition = loading
+	s.worker.deadlines.set(s, time.Time{})
+	if s.underway == 0 {
+		s.loads <- s // has room
+	}
+}
+
+// loaded takes the new machine over.
+func (s *shard) loaded(l *loaded) {
+	if s.condition == finished {
+		return
+	}
+	if l.err != nil {
+		s.cfg.Logger.Error("a coordinator's log cannot be read, and is tried again", "shard", s.number, "error", l.err)
+		s.wait()
+		return
+	}
+	s.condition, s.machine, s.log, s.welcome = active, l.machine, l.log, s.cfg.Loaded != nil
+	s.accept(s.machine.Loaded(s.worker.now), 0, nil)
+	if s.welcome && s.log.Refusal() == nil {
+		s.greet()
+	}
+	if s.cfg.Events.Loaded != nil {
+		s.cfg.Events.Loaded(s.number, l.records, l.took)
+	}
+}
+
+// greet lets the owner of the coordinator say what the machine must know first.
+func (s *shard) greet() {
+	s.welcome = false
+	s.cfg.Loaded(s.number, func(in any) (answer any) {
+		s.last++
+		out := s.machine.Step(s.worker.now, s.last, in)
+		for _, r := range out.Replies {
+			if r.To == s.last {
+				answer = r.Value
+			}
+		}
+		s.accept(out, s.last, func(any, error) {})
+		return answer
+	})
+}
+
+// drop gives the machine up: it is ahead of its log. Everybody who waits hears of it.
+func (s *shard) drop(reason error) {
+	s.cfg.Logger.Warn("a coordinator could not write its log, and reads it again", "shard", s.number, "error", reason)
+	s.answerAll()
+	s.life++
+	s.machine, s.log = nil, nil
+	if s.condition == finished {
+		return
+	}
+	s.failures++
+	if s.failures == 1 {
+		s.load()
+	} else {
+		s.wait()
+	}
+}
+
+// wait puts the next load off, ever longer.
+func (s *shard) wait() {
+	s.condition = waiting
+	delay := s.cfg.RetryMin << min(max(s.failures-1, 0), 16)
+	s.failures++
+	s.worker.deadlines.set(s, s.worker.now.Add(min(delay, s.cfg.RetryMax)))
+}
+
+// stop gives the machine no more to decide. Who has no answer yet gets none from it; what it has decided is still written.
+func (s *shard) stop() {
+	s.condition = finished
+	s.worker.deadlines.set(s, time.Time{})
+	s.answerParked()
+}
+
+// answerParked tells everybody whose answer is not decided to ask elsewhere.
+func (s *shard) answerParked() {
+	for _, t := range s.tokens() {
+		done := s.parked[t]
+		delete(s.parked, t)
+		done(nil, ErrNotCoordinator)
+	}
+}
+
+// answerAll tells also those whose answer waits for an append.
+func (s *shard) answerAll() {
+	for _, f := range s.flights {
+		for _, r := range f.replies {
+			r.done(nil, ErrNotCoordinator)
+		}
+		f.replies = f.replies[:0]
+	}
+	clear(s.flights)
+	s.flights, s.sent = s.flights[:0], 0
+	s.answerParked()
+}
