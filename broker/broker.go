@@ -38,6 +38,7 @@ type Broker struct {
 	lock    io.Closer
 	catalog *catalog.Catalog
 	table   *partition.Table
+	groups  *groups
 	handler *api.Handler
 	server  *server.Server
 	monitor *monitor.Monitor
@@ -135,10 +136,13 @@ func (b *Broker) openCatalog(context.Context) (err error) {
 }
 
 // published follows every change of the catalog, before it is answered.
-func (b *Broker) published(_, after *catalog.Snapshot) {
+func (b *Broker) published(before, after *catalog.Snapshot) {
 	b.config.refresh(after)
 	if b.table != nil {
 		b.table.Apply(after)
+	}
+	if b.groups != nil {
+		b.groups.follow(before, after)
 	}
 	if b.server != nil {
 		b.server.LimitConnections(connectionLimits(b.settings()))
@@ -237,7 +241,9 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 
 func (b *Broker) shutdown(ctx context.Context) error {
 	b.ready.Store(false)
-	err := errors.Join(b.server.Shutdown(ctx), b.handler.Shutdown(ctx), b.table.Shutdown(ctx), b.pages.Shutdown(ctx))
+	groups := make(chan error, 1) // at once: who waits for other members of a group is answered, and the server waits for that
+	go func() { groups <- b.groups.shutdown(ctx) }()
+	err := errors.Join(b.server.Shutdown(ctx), <-groups, b.handler.Shutdown(ctx), b.table.Shutdown(ctx), b.pages.Shutdown(ctx))
 	b.end()
 	b.work.Wait()
 	return errors.Join(err, b.release())

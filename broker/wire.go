@@ -46,12 +46,15 @@ func (b *Broker) wire() {
 		RequestMemoryLimit: b.settings().QueuedRequestMaxBytes,
 		Logs:               b.logs,
 		Space:              b.space,
+		Groups:             func() monitor.Groups { return b.groups.metrics() },
 		Healthy:            b.Err,
 		Ready:              b.readiness,
 		Profiles:           b.cfg.Profiles,
 		Logger:             b.cfg.Logger,
 	})
 	b.pages = monitor.NewServer(b.monitor)
+	b.groups = newGroups(b)
+	b.groups.follow(nil, b.catalog.Snapshot())
 	b.handler = api.New(api.Deps{
 		Catalog: b.catalog,
 		NodeID:  b.node,
@@ -60,6 +63,7 @@ func (b *Broker) wire() {
 		Now:     b.cfg.now,
 		Logger:  b.cfg.Logger,
 		Table:   b.table,
+		Groups:  b.groups,
 	})
 	b.server = server.New(b.serverConfig(), b.handler)
 }

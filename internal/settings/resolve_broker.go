@@ -27,6 +27,8 @@ type Broker struct {
 	AutoCreateTopics         bool
 	DeleteTopics             bool
 
+	Groups Groups
+
 	RetentionCheckIntervalMs int64
 	CleanerEnable            bool
 	CleanerBackoffMs         int64
@@ -97,7 +99,7 @@ func (b Broker) check() error {
 	if b.WALFileBytes > b.WALBytes {
 		return fmt.Errorf("skein.wal.file.bytes (%d) is more than skein.wal.bytes (%d)", b.WALFileBytes, b.WALBytes)
 	}
-	return nil
+	return b.Groups.check()
 }
 
 func readBroker(r *reader) Broker {
@@ -119,6 +121,8 @@ func readBroker(r *reader) Broker {
 		DefaultReplicationFactor: int16(r.int("default.replication.factor")),
 		AutoCreateTopics:         r.truth("auto.create.topics.enable"),
 		DeleteTopics:             r.truth("delete.topic.enable"),
+
+		Groups: readGroups(r),
 
 		RetentionCheckIntervalMs: r.long("log.retention.check.interval.ms"),
 		CleanerEnable:            r.truth("log.cleaner.enable"),

@@ -32,7 +32,9 @@ import (
 type Deps struct {
 	Catalog *catalog.Catalog
 	// Table has the partitions. Without one nothing about records can be asked, and all partitions pass for online.
-	Table  *partition.Table
+	Table *partition.Table
+	// Groups has the groups. Without it nothing about groups can be asked.
+	Groups Groups
 	NodeID int32
 
 	// Static holds the broker settings as the operator gave them: file, environment, flags.

@@ -22,6 +22,8 @@ type Config struct {
 	Logs func() iter.Seq[Log]
 	// Space returns the size of the log directory's file system and what is free of it, in bytes.
 	Space func() (total, free int64, err error)
+	// Groups tells of the consumer groups. It may take a moment.
+	Groups func() Groups
 
 	// Healthy returns why the process should be replaced, and Ready why clients should not come (yet), or nil.
 	Healthy, Ready func() error
@@ -51,6 +53,7 @@ type Monitor struct {
 	requests    requests
 	connections connections
 	commits     commits
+	loads       histogram
 }
 
 // New returns a monitor over cfg.
@@ -83,6 +86,9 @@ func (m *Monitor) registerSources() {
 	}
 	if m.cfg.Space != nil {
 		m.registry.MustRegister(space{m.cfg.Space})
+	}
+	if m.cfg.Groups != nil {
+		m.registry.MustRegister(groups{m.cfg.Groups, &m.loads})
 	}
 }
 
