@@ -42,7 +42,11 @@ func (e *WastefulError) Error() string {
 func tell(transfers []Transfer) string {
 	steps := make([]string, len(transfers))
 	for i, t := range transfers {
-		steps[i] = fmt.Sprintf("one of %s from %s to %s", t.Topic, t.From, t.To)
+		what := "one of " + t.Topic
+		if i > 0 && t.Topic == transfers[i-1].Topic {
+			what = "another"
+		}
+		steps[i] = fmt.Sprintf("%s from %s to %s", what, t.From, t.To)
 	}
 	return strings.Join(steps, ", ")
 }

@@ -102,7 +102,7 @@ func (f *assignFlags) play(a *app, g rebalance.Group) error {
 	out, err := rebalance.Play(g, f.change, assignor, p.begin)
 	p.end()
 	if err != nil {
-		return problem.New("", "%w", err)
+		return impossibleChange(err)
 	}
 	if err := f.draw(out); err != nil {
 		return err

@@ -88,7 +88,10 @@ func (e assignExplain) run(a *app, file, partition string) error {
 		g, err = e.change.Apply(g)
 	}
 	if err != nil {
-		return problem.New(problem.Hint(err), "%w", err)
+		return impossibleChange(err)
+	}
+	if err := knowsPartition(g, topic, number); err != nil {
+		return err
 	}
 	in := g.Input()
 	others := e.others(in, topic)

@@ -29,7 +29,7 @@ func TestSimulateShowsWhoLosesWhat(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, s.stderr.String())
 	}
 	for _, want := range []string{
-		"app-1   3    2     1      0", "app-3   0    2     0      2  joins",
+		"app-1   3    2     1      0", "app-3   0    2     0      2     joins",
 		"cooperative-sticky: 4 stay, 2 move, 0 had no owner; 2 rounds", "proven", "orders-2   app-1  app-3",
 	} {
 		if !strings.Contains(s.stdout.String(), want) {
@@ -88,12 +88,14 @@ func TestAssignMistakesAreNamed(t *testing.T) {
 	file := writeGroup(t, groupFile)
 	for _, c := range []struct{ args, what, do string }{
 		{"assign simulate " + file + " --assignor stickie", `no assignor "stickie"`, "sticky"},
-		{"assign simulate " + file + " --leave nobody", `no member "nobody"`, ""},
+		{"assign simulate " + file + " --leave nobody", `no member "nobody"`, "there are: app-1, app-2"},
 		{"assign simulate " + file + " --racks first", "no place for racks", "before-moves"},
 		{"assign simulate " + file + " --picture x.png", "no kind of picture", ".svg"},
 		{"assign simulate missing.json", "cannot read the group", ""},
 		{"assign explain " + file + " orders", "not a partition", "TOPIC-NUMBER"},
-		{"assign explain " + file + " orders-99", "no such partition", ""},
+		{"assign explain " + file + " orders-99", "no such partition: orders-99", "orders has 6 partitions, counted from 0"},
+		{"assign explain " + file + " oders-1", `no topic "oders"`, `"orders"`},
+		{"assign explain " + file + " orders-1 --leave app-3", `no member "app-3"`, `"app-1"`},
 		{"assign explain " + file, "needs a file with a group and a partition", ""},
 	} {
 		var s shell

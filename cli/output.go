@@ -5,40 +5,49 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
+	"unicode/utf8"
 )
 
 // table prints rows in columns.
-type table struct{ w *tabwriter.Writer }
+type table struct {
+	w    io.Writer
+	rows *[][]string
+}
 
 func newTable(w io.Writer, headings ...string) table {
-	t := table{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
-	t.row(toAny(headings)...)
+	t := table{w, new([][]string)}
+	*t.rows = append(*t.rows, headings)
 	return t
 }
 
-// row prints cells; empty ones at the end leave no trace.
 func (t table) row(cells ...any) {
-	for len(cells) > 0 && cells[len(cells)-1] == "" {
-		cells = cells[:len(cells)-1]
-	}
+	words := make([]string, len(cells))
 	for i, c := range cells {
-		if i > 0 {
-			fmt.Fprint(t.w, "\t")
-		}
-		fmt.Fprint(t.w, c)
+		words[i] = fmt.Sprint(c)
 	}
-	fmt.Fprintln(t.w)
+	*t.rows = append(*t.rows, words)
 }
 
-func (t table) flush() { t.w.Flush() }
-
-func toAny(words []string) []any {
-	out := make([]any, len(words))
-	for i, w := range words {
-		out[i] = w
+// flush prints the rows. Columns are as wide as their widest cell, and empty
+// cells at the end of a row leave no trace.
+func (t table) flush() {
+	var widths []int
+	for _, row := range *t.rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
 	}
-	return out
+	for _, row := range *t.rows {
+		var line strings.Builder
+		for i, cell := range row {
+			line.WriteString(cell)
+			line.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
+		}
+		fmt.Fprintln(t.w, strings.TrimRight(line.String(), " "))
+	}
 }
 
 // bytesText is a size for people: 1.5 MiB.

@@ -112,9 +112,28 @@ func (g *Group) find(name string) (int, error) {
 		}
 	}
 	if found < 0 {
-		return 0, fmt.Errorf("the group has no member %q", name)
+		return 0, g.noMember(name)
 	}
 	return found, nil
+}
+
+// NoMemberError is a name that no member of the group has.
+type NoMemberError struct {
+	Name    string
+	Members []string // ids, and instance ids, that there are
+}
+
+func (e *NoMemberError) Error() string { return fmt.Sprintf("the group has no member %q", e.Name) }
+
+func (g *Group) noMember(name string) error {
+	e := &NoMemberError{Name: name}
+	for _, m := range g.Members {
+		e.Members = append(e.Members, m.ID)
+		if m.InstanceID != "" {
+			e.Members = append(e.Members, m.InstanceID)
+		}
+	}
+	return e
 }
 
 // usualTopics is the subscription that most members have.
