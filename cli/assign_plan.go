@@ -59,16 +59,12 @@ func saveGroup(name string, g rebalance.Group) error {
 	return file.Close()
 }
 
+// completeGroups offers the cluster's groups.
 func (a *app) completeGroups(flags *connect.Flags) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		var names []string
-		_ = a.admin(cmd.Context(), flags, func(ctx context.Context, admin *kadm.Client) error {
-			groups, err := admin.ListGroups(ctx)
-			names = groups.Groups()
-			return err
-		})
-		return names, cobra.ShellCompDirectiveNoFileComp
-	}
+	return a.completeNames(flags, func(ctx context.Context, admin *kadm.Client) ([]string, error) {
+		groups, err := admin.ListGroups(ctx)
+		return groups.Groups(), err
+	})
 }
 
 // liveGroup reads a group from a cluster: who its members are, what they want

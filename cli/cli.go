@@ -34,6 +34,8 @@ type Env struct {
 	Getenv         func(name string) string
 	Environ        func() []string // NAME=value, for settings of the broker
 	Now            func() time.Time
+
+	moment time.Duration // for which completion waits for a cluster; 0: two seconds
 }
 
 // System is the real world.
@@ -96,7 +98,7 @@ A first minute:
 	root.SetVersionTemplate("skein {{.Version}}\n")
 	root.SetUsageFunc(usage)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newServe(a), newTopic(a), newProduce(a), newConsume(a), newAssign(a), newLog(a), newSettings(a), newVersion(a))
+	root.AddCommand(newServe(a), newTopic(a), newProduce(a), newConsume(a), newGroup(a), newAssign(a), newLog(a), newSettings(a), newVersion(a))
 	root.SetHelpCommand(&cobra.Command{Use: "help [COMMAND]", Short: "Help about any command", Hidden: true, RunE: helpFor})
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	return root

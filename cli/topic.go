@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,16 +55,22 @@ func (a *app) admin(ctx context.Context, flags *connect.Flags, act func(ctx cont
 	return cl.Admin(ctx, act)
 }
 
-// completeTopics offers the cluster's topics; silence when it cannot be
-// reached within a moment.
+// completeTopics offers the cluster's topics.
 func (a *app) completeTopics(flags *connect.Flags) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		ctx, cancel := context.WithTimeout(cmd.Context(), 2*time.Second)
+	return a.completeNames(flags, func(ctx context.Context, admin *kadm.Client) ([]string, error) {
+		topics, err := admin.ListTopics(ctx)
+		return topics.Names(), err
+	})
+}
+
+// completeNames offers what the cluster has; silence when it cannot be reached
+// within a moment.
+func (a *app) completeNames(flags *connect.Flags, list func(context.Context, *kadm.Client) ([]string, error)) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+		ctx, cancel := context.WithTimeout(cmd.Context(), cmp.Or(a.env.moment, 2*time.Second))
 		defer cancel()
-		var names []string
-		_ = a.admin(ctx, flags, func(ctx context.Context, admin *kadm.Client) error {
-			topics, err := admin.ListTopics(ctx)
-			names = topics.Names()
+		_ = a.admin(ctx, flags, func(ctx context.Context, admin *kadm.Client) (err error) {
+			names, err = list(ctx, admin)
 			return err
 		})
 		return names, cobra.ShellCompDirectiveNoFileComp

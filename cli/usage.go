@@ -49,9 +49,13 @@ func usage(cmd *cobra.Command) error {
 
 func usageCommands(w io.Writer, cmd *cobra.Command) {
 	fmt.Fprintln(w, "\nCommands:")
+	column := 12
+	for _, c := range cmd.Commands() {
+		column = max(column, len(c.Name()))
+	}
 	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() {
-			fmt.Fprintf(w, "  %-12s %s\n", c.Name(), c.Short)
+			fmt.Fprintf(w, "  %-*s %s\n", column, c.Name(), c.Short)
 		}
 	}
 	fmt.Fprintf(w, "\nMore about one of them: %s COMMAND --help\n", cmd.CommandPath())

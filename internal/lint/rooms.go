@@ -36,6 +36,7 @@ var rooms = map[string]room{
 	"cmd/skein":               {Rooms: []string{"cli"}},
 	"cli":                     {Rooms: []string{"assign", "broker", "cli/internal/*", "internal/nearest", "internal/settings", "internal/vfs"}, Others: []string{cobra, koanf, properties, kgo, kadm, kmsg, kerr}},
 	"cli/internal/connect":    {Rooms: []string{"cli/internal/problem"}, Others: []string{cobra, koanf, kgo, kadm, kerr, sasl}},
+	"cli/internal/groups":     {Rooms: []string{"cli/internal/problem", "internal/grouptags"}, Others: []string{kgo, kadm, kmsg, kerr}},
 	"cli/internal/problem":    {Rooms: []string{"internal/nearest"}},
 	"cli/internal/rebalance":  {Rooms: []string{"assign"}},
 	"cli/internal/recordtext": {Others: []string{kgo}},

@@ -59,7 +59,7 @@ func explainBroker(err error, o Options) *problem.Error {
 	case errors.Is(err, kerr.IllegalSaslState):
 		return problem.New("drop --sasl, or use the port of a listener with SASL",
 			"SASL refused: the listener at %s does not authenticate with SASL", o.place())
-	case errors.Is(err, kerr.ClusterAuthorizationFailed), errors.Is(err, kerr.TopicAuthorizationFailed):
+	case errors.Is(err, kerr.ClusterAuthorizationFailed), errors.Is(err, kerr.TopicAuthorizationFailed), errors.Is(err, kerr.GroupAuthorizationFailed):
 		return problem.New("ask the cluster's operator for an ACL, or authenticate as somebody else", "not allowed: %w", err)
 	}
 	return nil
