@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -37,9 +38,21 @@ func changes[Req kmsg.Request](blank func() Req, answer func(*Handler, context.C
 
 // decode reads the body of r into req. When it cannot be read, the connection is closed, as Kafka does, and decode
 // returns false.
-func decode(r *server.Request, req kmsg.Request) bool {
+func decode(r *server.Request, req kmsg.Request) bool { return decodeFrom(r, r.Body, req) }
+
+// decodeKept is decode for a request that waits for long, or of which something is kept: it gives the memory of the frame
+// back. kmsg copies strings, but leaves byte strings and unknown tags in the memory that it reads from.
+func decodeKept(r *server.Request, req kmsg.Request) bool {
+	if !decodeFrom(r, bytes.Clone(r.Body), req) {
+		return false
+	}
+	r.ReleaseBody()
+	return true
+}
+
+func decodeFrom(r *server.Request, body []byte, req kmsg.Request) bool {
 	req.SetVersion(r.Version)
-	err := req.ReadFrom(r.Body)
+	err := req.ReadFrom(body)
 	if err == nil {
 		err = checkMentions(req)
 	}
@@ -53,22 +66,6 @@ func decode(r *server.Request, req kmsg.Request) bool {
 func reply(r *server.Request, resp kmsg.Response) {
 	resp.SetVersion(r.Version)
 	r.Reply(server.Response{Body: resp.AppendTo(r.Buffer(256)), ErrorCode: errorIn(resp)})
-}
-
-// errorIn returns the error of a whole response, for the metrics.
-func errorIn(resp kmsg.Response) int16 {
-	switch r := resp.(type) {
-	case *kmsg.ApiVersionsResponse:
-		return r.ErrorCode
-	case *kmsg.MetadataResponse:
-		return r.ErrorCode
-	case *kmsg.DescribeClusterResponse:
-		return r.ErrorCode
-	case *kmsg.ListConfigResourcesResponse:
-		return r.ErrorCode
-	default:
-		return 0
-	}
 }
 
 // refusal is why something is not done: an error code and what to tell a person. The zero value refuses nothing.

@@ -71,6 +71,11 @@ func New(deps Deps) *Handler {
 	for _, e := range append(controlEntries(), dataEntries()...) {
 		h.table[e.key] = e
 	}
+	if deps.Groups != nil {
+		for _, e := range groupEntries() {
+			h.table[e.key] = e
+		}
+	}
 	h.data.start(h)
 	return h
 }

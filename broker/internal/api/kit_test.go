@@ -32,12 +32,17 @@ func start(t testing.TB, static map[string]string) *testBroker {
 }
 
 func startOver(t testing.TB, fs vfs.FS, static map[string]string) *testBroker {
+	return startWith(t, fs, static, nil)
+}
+
+// startWith is startOver with a coordinator of groups.
+func startWith(t testing.TB, fs vfs.FS, static map[string]string, groups Groups) *testBroker {
 	t.Helper()
 	c, err := catalog.Open(fs, "catalog", catalog.Options{Random: rand.NewChaCha8([32]byte{})})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := New(Deps{Catalog: c, NodeID: 1, Static: static, Now: func() time.Time { return time.UnixMilli(1_000_000) }})
+	h := New(Deps{Catalog: c, Groups: groups, NodeID: 1, Static: static, Now: func() time.Time { return time.UnixMilli(1_000_000) }})
 	h.Broker = func() *settings.Broker {
 		b, err := settings.ResolveBroker(h.layers(c.Snapshot()))
 		if err != nil {

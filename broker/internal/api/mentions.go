@@ -10,7 +10,7 @@ import (
 // takes does not depend on how small the question was.
 func checkMentions(req kmsg.Request) error {
 	if n := mentions(req); n > partitionsMax {
-		return fmt.Errorf("it names %d topics, partitions, resources or settings, where at most %d are taken", n, partitionsMax)
+		return fmt.Errorf("it names %d topics, partitions, groups, members, resources or settings, where at most %d are taken", n, partitionsMax)
 	}
 	return nil
 }
@@ -52,6 +52,37 @@ func mentionsInChanges(req kmsg.Request) int {
 		return sum(r.Resources, func(c kmsg.AlterConfigsRequestResource) int { return len(c.Configs) })
 	case *kmsg.IncrementalAlterConfigsRequest:
 		return sum(r.Resources, func(c kmsg.IncrementalAlterConfigsRequestResource) int { return len(c.Configs) })
+	default:
+		return mentionsOfGroups(req)
+	}
+}
+
+// mentionsOfGroups counts for the requests about groups.
+func mentionsOfGroups(req kmsg.Request) int {
+	switch r := req.(type) {
+	case *kmsg.OffsetCommitRequest:
+		return sum(r.Topics, func(t kmsg.OffsetCommitRequestTopic) int { return len(t.Partitions) })
+	case *kmsg.OffsetFetchRequest:
+		old := sum(r.Topics, func(t kmsg.OffsetFetchRequestTopic) int { return len(t.Partitions) })
+		return old + sum(r.Groups, func(g kmsg.OffsetFetchRequestGroup) int {
+			return sum(g.Topics, func(t kmsg.OffsetFetchRequestGroupTopic) int { return len(t.Partitions) })
+		})
+	case *kmsg.OffsetDeleteRequest:
+		return sum(r.Topics, func(t kmsg.OffsetDeleteRequestTopic) int { return len(t.Partitions) })
+	case *kmsg.FindCoordinatorRequest:
+		return len(r.CoordinatorKeys)
+	case *kmsg.JoinGroupRequest:
+		return len(r.Protocols)
+	case *kmsg.SyncGroupRequest:
+		return len(r.GroupAssignment)
+	case *kmsg.LeaveGroupRequest:
+		return len(r.Members)
+	case *kmsg.DescribeGroupsRequest:
+		return len(r.Groups)
+	case *kmsg.DeleteGroupsRequest:
+		return len(r.Groups)
+	case *kmsg.ListGroupsRequest:
+		return len(r.StatesFilter) + len(r.TypesFilter)
 	default:
 		return 0
 	}
