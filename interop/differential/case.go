@@ -1,7 +1,6 @@
 package differential
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -11,6 +10,10 @@ import (
 type pair struct {
 	kafka, target *side
 	allowed       []allowance
+	flights       []*flight // requests of members that wait for their answers
+	steps         int       // done so far
+	free          int       // cases that a free choice of the brokers ended
+	seen          map[string]int
 }
 
 func newPair(kafkaAddr, targetAddr string, allowed []allowance) (*pair, error) {
@@ -22,10 +25,11 @@ func newPair(kafkaAddr, targetAddr string, allowed []allowance) (*pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pair{kafka: kafka, target: target, allowed: allowed}, nil
+	return &pair{kafka: kafka, target: target, allowed: allowed, seen: make(map[string]int)}, nil
 }
 
 func (p *pair) close() {
+	p.forget("")
 	p.kafka.conn.close()
 	p.target.conn.close()
 }
@@ -96,22 +100,67 @@ func withoutNames(path string) string {
 // runCase does the steps on both sides until one differs. It returns nil when
 // none does.
 func (p *pair) runCase(prefix string, steps []step) (*finding, error) {
-	p.kafka.forget(prefix)
-	p.target.forget(prefix)
+	p.forget(prefix)
 	for i, s := range steps {
-		k, t := p.both(s)
-		if err := errors.Join(k.err, t.err); err != nil {
+		exchanges, err := p.do(s)
+		if err != nil {
 			return nil, fmt.Errorf("step %d: %w\n%s", i+1, err, finding{prefix: prefix, steps: steps[:i+1]}.script())
 		}
-		differences, diverged := p.notAllowed(s, compare(k.lines, t.lines))
-		if diverged && len(differences) == 0 {
-			return nil, nil
+		if len(exchanges) > 0 {
+			p.steps++
+			p.count(exchanges)
 		}
+		differences, diverged := p.differences(exchanges)
 		if len(differences) > 0 {
 			return &finding{prefix: prefix, steps: append([]step(nil), steps[:i+1]...), differences: differences}, nil
 		}
+		if diverged {
+			return nil, nil
+		}
 	}
 	return nil, nil
+}
+
+// count keeps what Kafka answered to which request, to show how far cases get.
+func (p *pair) count(exchanges []exchange) {
+	for _, e := range exchanges {
+		request, _, _ := strings.Cut(e.step.text, " ")
+		for _, line := range e.kafka.lines {
+			if _, code, ok := strings.Cut(line, "ErrorCode = "); ok {
+				p.seen[request+" "+code]++
+			}
+		}
+	}
+}
+
+// forget begins a new case on both sides.
+func (p *pair) forget(prefix string) {
+	p.kafka.forget(prefix)
+	p.target.forget(prefix)
+	for _, f := range p.flights {
+		f.land()
+	}
+	p.flights = nil
+}
+
+// differences are those that are not wanted, and whether the sides are unlike
+// from here on for reasons that are.
+func (p *pair) differences(exchanges []exchange) (left []difference, diverged bool) {
+	if p.choseFreely(exchanges) {
+		p.free++
+		return nil, true
+	}
+	for _, e := range exchanges {
+		differences, unlike := p.notAllowed(e.step, compare(e.kafka.lines, e.target.lines))
+		diverged = diverged || unlike
+		for _, d := range differences {
+			if e.later {
+				d.path = "answer to " + e.step.text + ": " + d.path
+			}
+			left = append(left, d)
+		}
+	}
+	return left, diverged
 }
 
 // both does one step on both sides at once.

@@ -3,6 +3,7 @@ package differential
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,10 +33,18 @@ func quiet() map[string]string {
 
 func startPair(t *testing.T) *pair {
 	t.Helper()
-	kafkaSettings := quiet()
-	kafkaSettings["log.initial.task.delay.ms"] = "3600000"
-	k := target.Kafka(t, kafka.Options{Settings: kafkaSettings})
+	return startPairWith(t, nil)
+}
+
+// startPairWith starts both brokers with more settings.
+func startPairWith(t *testing.T, more map[string]string) *pair {
+	t.Helper()
 	settings := quiet()
+	maps.Copy(settings, more)
+	kafkaSettings := maps.Clone(settings)
+	kafkaSettings["log.initial.task.delay.ms"] = "3600000"
+	kafkaSettings["group.coordinator.append.linger.ms"] = "0"
+	k := target.Kafka(t, kafka.Options{Settings: kafkaSettings})
 	if os.Getenv(target.Env) == "kafka" {
 		settings = kafkaSettings
 	}
@@ -81,20 +90,26 @@ func TestEveryAllowedDifferenceIsDocumented(t *testing.T) {
 // it.
 func TestSameAnswersToRandomRequests(t *testing.T) {
 	p := startPair(t)
+	cases := p.draw(t, *forFlag, p.drawCase)
+	report.Note(t, report.Shown, "differential", "%d steps in %d random cases answered as Kafka %s answers", p.steps, cases, kafka.V4)
+}
+
+// draw draws cases for so long, and tells how many.
+func (p *pair) draw(t *testing.T, patience time.Duration, one func(seed uint64) (*finding, error)) int {
 	seed := uint64(1)
 	if *freshFlag {
 		seed = uint64(time.Now().UnixNano()) >> 10
 	}
 	t.Logf("first seed %d", seed)
-	end := time.Now().Add(*forFlag)
+	end := time.Now().Add(patience)
 	found := make(map[string]bool)
-	cases, steps := 0, 0
+	cases := 0
 	for time.Now().Before(end) && len(found) < *findingsMax {
 		if *seedFlag != 0 {
 			seed, end = *seedFlag, time.Now()
 		}
-		n, f, err := p.drawCase(seed)
-		cases, steps = cases+1, steps+n
+		cases++
+		f, err := one(seed)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -104,23 +119,30 @@ func TestSameAnswersToRandomRequests(t *testing.T) {
 		}
 		seed++
 	}
-	report.Note(t, report.Shown, "differential", "%d steps in %d random cases answered as Kafka %s answers", steps, cases, kafka.V4)
+	return cases
 }
 
 // drawCase runs the case of one seed, and makes it small when it differs.
-func (p *pair) drawCase(seed uint64) (int, *finding, error) {
+func (p *pair) drawCase(seed uint64) (*finding, error) {
 	now := time.Now().UnixMilli()
+	return p.drawn(seed, func(run int) (string, []step) {
+		prefix := fmt.Sprintf("d%x-%x-%d-", os.Getpid(), seed, run)
+		return prefix, newWorld(seed, prefix, p.ranges(), now).steps(*stepsFlag)
+	})
+}
+
+// drawn runs what one seed gives; each run has names of its own.
+func (p *pair) drawn(seed uint64, all func(run int) (prefix string, steps []step)) (*finding, error) {
 	total, run := 0, 0
 	remake := func(keep []bool) (string, []step) {
 		run++
-		prefix := fmt.Sprintf("d%x-%x-%d-", os.Getpid(), seed, run)
-		all := newWorld(seed, prefix, p.ranges(), now).steps(*stepsFlag)
-		total = len(all)
+		prefix, steps := all(run)
+		total = len(steps)
 		if keep == nil {
-			return prefix, all
+			return prefix, steps
 		}
 		var kept []step
-		for i, s := range all {
+		for i, s := range steps {
 			if keep[i] {
 				kept = append(kept, s)
 			}
@@ -129,7 +151,7 @@ func (p *pair) drawCase(seed uint64) (int, *finding, error) {
 	}
 	f, err := p.runCase(remake(nil))
 	if err != nil || f == nil {
-		return total, nil, err
+		return nil, err
 	}
-	return total, p.minimise(f, remake, total, 10*time.Second), nil
+	return p.minimise(f, remake, total, 10*time.Second), nil
 }

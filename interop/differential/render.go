@@ -123,7 +123,7 @@ func list(v reflect.Value) string {
 // elementKey names an element of an array by what is unique in it.
 func (s *side) elementKey(v reflect.Value) string {
 	var parts []string
-	for _, field := range []string{"ApiKey", "Topic", "TopicID", "Partition", "ResourceType", "ResourceName", "NodeID", "Name", "RelativeOffset", "ProducerID"} {
+	for _, field := range []string{"ApiKey", "Topic", "TopicID", "Partition", "ResourceType", "ResourceName", "NodeID", "Name", "RelativeOffset", "ProducerID", "Group", "Key", "MemberID", "InstanceID"} {
 		f := v.FieldByName(field)
 		if !f.IsValid() {
 			continue
@@ -165,6 +165,8 @@ func (s *side) special(name, topic string, v reflect.Value) (string, bool) {
 		return s.topicName(v.Interface().([16]byte)), true
 	case "ProducerID":
 		return s.producerName(v.Int()), true
+	case "MemberID", "LeaderID":
+		return s.cast.memberName(v.String()), v.Kind() == reflect.String
 	case "SessionID":
 		return s.sessionName(int32(v.Int())), true
 	case "LeaderEpoch":

@@ -24,6 +24,7 @@ type side struct {
 	producers map[string]producer // by the case's name for them
 	sessions  map[string]int32    // fetch sessions, likewise
 	ranges    map[int16]versions  // what the broker advertises
+	cast      *cast               // the members of groups
 }
 
 type producer struct {
@@ -59,11 +60,36 @@ func (s *side) warmUp() error {
 			return fmt.Errorf("warming up %s: %w", s.name, err)
 		}
 		if response.(*kmsg.InitProducerIDResponse).ErrorCode == 0 {
-			return nil
+			return s.warmUpGroups()
 		}
 		pause(20 * time.Millisecond)
 	}
 	return fmt.Errorf("%s gives no producer ids", s.name)
+}
+
+// warmUpGroups waits until groups have their coordinators, whose topic is
+// created when it is first needed and which then load.
+func (s *side) warmUpGroups() error {
+	for range 500 {
+		request := kmsg.NewPtrOffsetFetchRequest()
+		request.Version, request.Groups = 8, make([]kmsg.OffsetFetchRequestGroup, 20)
+		for i := range request.Groups {
+			request.Groups[i].Group = fmt.Sprint("warm up ", i)
+		}
+		find := kmsg.NewPtrFindCoordinatorRequest()
+		if _, err := s.conn.exchange(find); err != nil {
+			return fmt.Errorf("warming up %s: %w", s.name, err)
+		}
+		response, err := s.conn.exchange(request)
+		if err != nil {
+			return fmt.Errorf("warming up %s: %w", s.name, err)
+		}
+		if !slices.ContainsFunc(response.(*kmsg.OffsetFetchResponse).Groups, func(g kmsg.OffsetFetchResponseGroup) bool { return g.ErrorCode != 0 }) {
+			return nil
+		}
+		pause(20 * time.Millisecond)
+	}
+	return fmt.Errorf("%s does not coordinate groups", s.name)
 }
 
 // forget begins a new case.
@@ -74,6 +100,10 @@ func (s *side) forget(prefix string) {
 	s.epochs = make(map[string]int32)
 	s.producers = make(map[string]producer)
 	s.sessions = make(map[string]int32)
+	if s.cast != nil {
+		s.cast.leave()
+	}
+	s.cast = newCast(s.conn.addr)
 }
 
 // id is the id of a topic; of one that never existed, an id that no topic has.

@@ -21,6 +21,7 @@ var errNoAnswer = errors.New("no answer")
 // conn is a bare connection: it sends exactly the request it is given.
 type conn struct {
 	addr        string
+	client      string // its client id; "differential" when empty
 	nc          net.Conn
 	correlation int32
 }
@@ -31,9 +32,17 @@ func (c *conn) exchange(request kmsg.Request) (kmsg.Response, error) {
 	if err := c.send(request); err != nil {
 		return nil, err
 	}
-	body, err := c.receive()
+	response, err := c.answer(request, answerPatience)
 	if err != nil {
 		c.close()
+	}
+	return response, err
+}
+
+// answer reads the answer to the last request.
+func (c *conn) answer(request kmsg.Request, patience time.Duration) (kmsg.Response, error) {
+	body, err := c.receive(patience)
+	if err != nil {
 		return nil, err
 	}
 	response := request.ResponseKind()
@@ -61,14 +70,18 @@ func (c *conn) send(request kmsg.Request) error {
 		c.nc = nc
 	}
 	c.correlation++
-	frame := kmsg.NewRequestFormatter(kmsg.FormatterClientID("differential")).AppendRequest(nil, request, c.correlation)
+	client := c.client
+	if client == "" {
+		client = "differential"
+	}
+	frame := kmsg.NewRequestFormatter(kmsg.FormatterClientID(client)).AppendRequest(nil, request, c.correlation)
 	_, err := c.nc.Write(frame)
 	return err
 }
 
 // receive reads one answer and returns what follows its correlation id.
-func (c *conn) receive() ([]byte, error) {
-	if err := c.nc.SetReadDeadline(time.Now().Add(answerPatience)); err != nil {
+func (c *conn) receive(patience time.Duration) ([]byte, error) {
+	if err := c.nc.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		return nil, err
 	}
 	var head [8]byte

@@ -1,0 +1,43 @@
+package differential
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/skeinstream/skein/interop/internal/report"
+	"github.com/skeinstream/skein/interop/kafka"
+)
+
+var (
+	groupsForFlag   = flag.Duration("groupsfor", 30*time.Second, "how long to go on drawing cases about groups")
+	groupsStepsFlag = flag.Int("groupsteps", 45, "steps a case about groups")
+)
+
+// groupSettings make rounds begin at once and allow short sessions.
+func groupSettings() map[string]string {
+	return map[string]string{"group.initial.rebalance.delay.ms": "0", "group.min.session.timeout.ms": "1000"}
+}
+
+// TestSameAnswersAboutGroups draws cases about consumer groups, as
+// TestSameAnswersToRandomRequests does about everything else.
+func TestSameAnswersAboutGroups(t *testing.T) {
+	p := startPairWith(t, groupSettings())
+	p.draw(t, *groupsForFlag, p.drawGroupCase)
+	for _, answer := range sortedKeys(p.seen) {
+		t.Logf("%6d %s", p.seen[answer], answer)
+	}
+	report.Note(t, report.Shown, "differential groups", "%d steps about groups answered as Kafka %s answers; %d cases ended where brokers choose freely", p.steps, kafka.V4, p.free)
+}
+
+// drawGroupCase runs the group case of one seed, and makes it small when it
+// differs.
+func (p *pair) drawGroupCase(seed uint64) (*finding, error) {
+	now := time.Now().UnixMilli()
+	return p.drawn(seed, func(run int) (string, []step) {
+		prefix := fmt.Sprintf("g%x-%x-%d-", os.Getpid(), seed, run)
+		return prefix, newGroupWorld(seed, prefix, p.ranges(), now).steps(*groupsStepsFlag)
+	})
+}
