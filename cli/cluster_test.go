@@ -22,9 +22,11 @@ type cluster struct {
 	address string
 }
 
-func startCluster(t *testing.T) cluster {
+func startCluster(t *testing.T) cluster { return startClusterWith(t, broker.Config{}) }
+
+func startClusterWith(t *testing.T, cfg broker.Config) cluster {
 	t.Helper()
-	b, err := broker.Open(t.Context(), broker.Config{})
+	b, err := broker.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
