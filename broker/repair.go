@@ -10,9 +10,10 @@ import (
 	"github.com/skeinstream/skein/internal/vfs"
 )
 
-// LogReport is what CheckLogs and RepairLogs tell of one partition's log.
+// LogReport is what CheckLogs and RepairLogs tell of one partition's log, or, when something is wrong with
+// it, of the write-ahead log or the catalog.
 type LogReport struct {
-	Partition string // as topic-partition
+	Partition string // as topic-partition, or WriteAheadLog or Catalog
 	Segments  int
 	Bytes     int64
 	Batches   int64
@@ -23,25 +24,33 @@ type LogReport struct {
 	// Lost says that records which were on disk cannot be read. Damage without it
 	// is the torn end that a crash leaves, and the next start deals with it.
 	Lost bool
-	// Offline says that the broker will not serve the partition as it is. A start
-	// does not read everything: it may serve a log with records Lost.
+	// Offline says that the broker will not serve the partition as it is; with the
+	// write-ahead log or the catalog as they are it does not start. A start does not
+	// read everything: it may serve a log with records Lost.
 	Offline  bool
 	Repaired bool
-	Err      error // the log could not be read, or not be repaired
+	Notes    []string // what else an operator should know, in sentences
+	Err      error    // the log could not be read, or not be repaired
 }
 
-// LogDamage is a run of bytes in a segment that are no valid record batches.
+// What LogReport.Partition says when the report is of no partition.
+const (
+	WriteAheadLog = "write-ahead log"
+	Catalog       = "catalog"
+)
+
+// LogDamage is a run of bytes in a file that cannot be read.
 type LogDamage struct {
 	File            string
-	Position, Bytes int64
-	// FirstOffset up to, not including, NextOffset cannot be read.
+	Position, Bytes int64 // -1 bytes: up to where the log ended, which nobody knows
+	// Of a segment: FirstOffset up to, not including, NextOffset cannot be read.
 	FirstOffset, NextOffset int64
 	Reason                  string
 }
 
 // CheckLogs reads every log in the data directory dir, which no broker may
-// have open (ErrInUse), and calls report for each as it is done. It changes
-// nothing.
+// have open (ErrInUse), and the write-ahead log and the catalog, and calls report
+// for each as it is done. It changes nothing.
 func CheckLogs(ctx context.Context, dir string, report func(LogReport)) error {
 	return examine(ctx, dir, false, report)
 }
@@ -51,12 +60,20 @@ func CheckLogs(ctx context.Context, dir string, report func(LogReport)) error {
 // stays, with its offsets. In the place of damaged bytes comes what the
 // write-ahead log still has of them; else they leave a gap, as compaction does.
 // The damaged segment is kept beside the repaired one, as .log.damaged.
+//
+// A damaged write-ahead log keeps every frame that can be read, and a damaged
+// catalog every change; topics that it has lost are made known again from their
+// directories, with settings under which nothing of them is deleted. Copies of the
+// damaged files stay beside them, as .damaged.
 func RepairLogs(ctx context.Context, dir string, report func(LogReport)) error {
 	return examine(ctx, dir, true, report)
 }
 
-func examine(ctx context.Context, dir string, repair bool, report func(LogReport)) (err error) {
-	fs := vfs.Disk()
+func examine(ctx context.Context, dir string, repair bool, report func(LogReport)) error {
+	return examineOn(ctx, vfs.Disk(), dir, repair, report)
+}
+
+func examineOn(ctx context.Context, fs vfs.FS, dir string, repair bool, report func(LogReport)) (err error) {
 	if _, err := fs.Stat(filepath.Join(dir, catalogDir)); err != nil {
 		return fmt.Errorf("examining %s: this is no data directory of a broker: %w", dir, err)
 	}
@@ -68,7 +85,11 @@ func examine(ctx context.Context, dir string, repair bool, report func(LogReport
 		return fmt.Errorf("examining %s: %w", dir, err)
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	return partition.Examine(ctx, fs, dir, repair, func(x partition.Examination) { report(logReport(x)) })
+	known := examineCatalog(fs, dir, repair, report)
+	if !examineWAL(ctx, fs, dir, repair, known, report) {
+		return nil // nothing can be said of the logs without it
+	}
+	return partition.Examine(ctx, fs, dir, known, repair, func(x partition.Examination) { report(logReport(x)) })
 }
 
 func logReport(x partition.Examination) LogReport {

@@ -14,7 +14,7 @@ import (
 	"github.com/skeinstream/skein/cli/internal/problem"
 )
 
-// repairedLog is one partition's log for programs.
+// repairedLog is one partition's log for programs, or what all partitions share when something is wrong with it.
 type repairedLog struct {
 	Partition   string        `json:"partition"`
 	Segments    int           `json:"segments"`
@@ -24,7 +24,13 @@ type repairedLog struct {
 	EndOffset   int64         `json:"end_offset"`
 	Damage      []damagedRun  `json:"damage,omitempty"`
 	State       repairedState `json:"state"`
+	Notes       []string      `json:"notes,omitempty"`
 	Error       string        `json:"error,omitempty"`
+}
+
+// store says that it is what all partitions share: without it the broker does not start.
+func (l repairedLog) store() bool {
+	return l.Partition == broker.WriteAheadLog || l.Partition == broker.Catalog
 }
 
 // repairedState is what becomes of a log.
@@ -54,8 +60,9 @@ func newLogRepair(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repair",
 		Short: "Find damage in the logs of a stopped broker, and repair it with --apply",
-		Long: `Read every log in the data directory of a broker that is not running, and tell
-what is damaged. Nothing is changed without --apply.
+		Long: `Read every log in the data directory of a broker that is not running, the catalog
+and the write-ahead log too, and tell what is damaged. Nothing is changed without
+--apply.
 
 Records that were on disk and cannot be read any more are never cut silently: a
 broker that finds them takes the partition offline. --apply makes such logs whole
@@ -63,6 +70,12 @@ again without the damaged bytes: every batch that can be read stays, at its offs
 and what the write-ahead log still has of the others is put back. The damaged
 segment is kept beside the repaired one, as ….log.damaged. The torn end that a crash
 leaves is no damage of that kind: the next start cuts it.
+
+With a damaged catalog or write-ahead log the broker does not start. --apply saves a
+copy of the damaged file beside it, as ….damaged, and keeps everything in it that can
+be read, before the damage and behind it. Topics that a damaged catalog has lost are
+made known again from their directories; their settings are lost, so that they get
+some under which nothing of them is deleted.
 
 It exits with 1 while there is damage that needs --apply.`,
 		Args: noArgs,
@@ -106,7 +119,7 @@ func repairProblem(ctx context.Context, err error) error {
 func newRepairedLog(r broker.LogReport) repairedLog {
 	out := repairedLog{
 		Partition: r.Partition, Segments: r.Segments, Bytes: r.Bytes, Batches: r.Batches,
-		StartOffset: r.StartOffset, EndOffset: r.EndOffset, State: stateOf(r),
+		StartOffset: r.StartOffset, EndOffset: r.EndOffset, State: stateOf(r), Notes: r.Notes,
 	}
 	if r.Err != nil {
 		out.Error = r.Err.Error()
@@ -162,22 +175,30 @@ func isAre(n int) string {
 
 // repairText prints the logs that are not sound, and how many are.
 func repairText(w io.Writer, logs []repairedLog) {
-	sound := 0
+	partitions, sound := 0, 0
 	for _, l := range logs {
-		if l.State == logSound {
+		if !l.store() {
+			partitions++
+		}
+		if l.State == logSound && len(l.Notes) == 0 {
 			sound++
 			continue
 		}
 		fmt.Fprintf(w, "%s: %s%s\n", l.Partition, l.words(), l.Error)
 		for _, d := range l.Damage {
-			fmt.Fprintf(w, "  %s at byte %d: %s, %s: %s\n", d.File, d.Position, count(d.Bytes, "byte"), d.lost(), d.Reason)
+			fmt.Fprintf(w, "  %s at byte %d: %s%s\n", d.File, d.Position, l.extent(d), d.Reason)
+		}
+		for _, note := range l.Notes {
+			fmt.Fprintf(w, "  %s\n", note)
 		}
 	}
-	fmt.Fprintf(w, "%s examined, %d sound\n", count(len(logs), "log"), sound)
+	fmt.Fprintf(w, "%s examined, %d sound\n", count(partitions, "log"), sound)
 }
 
 func (l repairedLog) words() string {
 	switch l.State {
+	case logSound:
+		return "sound"
 	case logTorn:
 		return "the torn end that a crash leaves; the next start cuts it"
 	case logRepaired:
@@ -185,9 +206,25 @@ func (l repairedLog) words() string {
 	case logDamaged:
 		return "damaged: records that were on disk cannot be read"
 	case logOffline:
+		if l.store() {
+			return "damaged: the broker does not start"
+		}
 		return "damaged: records that were on disk cannot be read, and the broker does not serve it"
 	}
 	return "" // the error says it
+}
+
+// extent is how much is damaged, as far as anybody knows.
+func (l repairedLog) extent(d damagedRun) string {
+	switch {
+	case !l.store():
+		return count(d.Bytes, "byte") + ", " + d.lost() + ": "
+	case d.Bytes < 0:
+		return "up to its end: "
+	case d.Bytes == 0:
+		return ""
+	}
+	return count(d.Bytes, "byte") + ": "
 }
 
 func (d damagedRun) lost() string {

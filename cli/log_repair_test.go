@@ -68,3 +68,38 @@ func TestLogRepairWantsADataDirectory(t *testing.T) {
 	c := cluster{t: t}
 	c.want(c.fail(1, "", "log", "repair", "--data", filepath.Join(t.TempDir(), "none")), "no data directory", "--data")
 }
+
+func TestLogRepairMendsTheCatalog(t *testing.T) {
+	dir := t.TempDir()
+	s := serveIn(t, dir)
+	c := s.cluster(t)
+	c.do("topic", "create", "first", "second")
+	c.feed("one\n", "produce", "second")
+	s.stop()
+	file := filepath.Join(dir, "catalog", "catalog.log")
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[strings.Index(string(b), `"second"`)+1] ^= 1
+	if err := os.WriteFile(file, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c = cluster{t: t}
+	c.want(c.fail(1, "", "log", "repair", "--data", dir),
+		"catalog: damaged: the broker does not start", "catalog.log at byte", "topic second", "known again", "1 log is damaged", "--apply")
+	var logs []repairedLog
+	decode(t, c.do("log", "repair", "--data", dir, "--apply", "--json"), &logs)
+	if len(logs) != 3 || logs[0].State != logRepaired || len(logs[0].Notes) == 0 {
+		t.Errorf("got %+v", logs)
+	}
+	if aside, err := os.ReadFile(file + ".damaged"); err != nil || string(aside) != string(b) {
+		t.Errorf("the damaged file was not saved: %v", err)
+	}
+	c.want(c.do("log", "repair", "--data", dir), "2 logs examined, 2 sound")
+	s = serveIn(t, dir)
+	if got := s.cluster(t).do("consume", "second", "-e"); got != "one\n" {
+		t.Errorf("got %q", got)
+	}
+	s.stop()
+}

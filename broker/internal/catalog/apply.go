@@ -1,10 +1,14 @@
 package catalog
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 )
+
+// errKind says that a later version wrote a record.
+var errKind = errors.New("a record of a kind that this version does not know")
 
 // Apply returns the snapshot with one more record in it. An error says that the record does not follow from what is
 // there, which a whole log never does.
@@ -49,7 +53,7 @@ func (s *draft) apply(r Record) error {
 	case r.ProducerIDsSet != nil:
 		return s.applyProducerIDs(r.ProducerIDsSet.Next)
 	default:
-		return fmt.Errorf("a record of a kind that this version does not know")
+		return errKind
 	}
 }
 

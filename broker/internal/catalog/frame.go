@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
 )
@@ -34,13 +35,16 @@ func appendHeader(b []byte, kind string) []byte {
 	return binary.BigEndian.AppendUint32(b, version)
 }
 
+// errVersion says that another version of the program wrote a file.
+var errVersion = errors.New("it has another format version")
+
 // checkHeader returns what follows the header of a file.
 func checkHeader(b []byte, kind string) ([]byte, error) {
 	if len(b) < headerSize || string(b[:len(kind)]) != kind {
 		return nil, fmt.Errorf("it does not begin as such a file does")
 	}
 	if v := binary.BigEndian.Uint32(b[len(kind):]); v != version {
-		return nil, fmt.Errorf("it has format version %d, this program reads version %d", v, version)
+		return nil, fmt.Errorf("%w: %d, and this program reads %d", errVersion, v, version)
 	}
 	return b[headerSize:], nil
 }

@@ -21,10 +21,15 @@ type DamageError struct {
 	File   string
 	Offset int64 // where in the file
 	Reason string
+	later  bool // a later version of the program wrote it
 }
 
 func (e *DamageError) Error() string {
-	return fmt.Sprintf("%s is damaged at byte %d: %s; restore it from a copy", e.File, e.Offset, e.Reason)
+	help := "restore it from a copy, or see what `skein log repair` can read of it"
+	if e.later {
+		help = "use the version that wrote it"
+	}
+	return fmt.Sprintf("%s is damaged at byte %d: %s; %s", e.File, e.Offset, e.Reason, help)
 }
 
 // logFile is the open log. One goroutine at a time uses it.
@@ -88,7 +93,7 @@ func (l *logFile) replay(s *Snapshot) (*Snapshot, error) {
 	}
 	rest, err := checkHeader(content, logKind)
 	if err != nil {
-		return nil, &DamageError{File: name, Reason: err.Error()}
+		return nil, &DamageError{File: name, Reason: err.Error(), later: errors.Is(err, errVersion)}
 	}
 	at := func() int64 { return int64(len(content) - len(rest)) }
 	d := draft{Snapshot: *s}

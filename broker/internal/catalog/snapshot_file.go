@@ -42,7 +42,7 @@ func readSnapshot(fsys vfs.FS, name string) (*Snapshot, error) {
 	}
 	f, err := parseSnapshot(content)
 	if err != nil {
-		return nil, &DamageError{File: name, Reason: err.Error()}
+		return nil, &DamageError{File: name, Reason: err.Error(), later: errors.Is(err, errVersion)}
 	}
 	s := &Snapshot{
 		sequence: f.Sequence, founded: f.Founded, starts: f.Starts, producerIDs: f.NextProducerID,

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/skeinstream/skein/broker/internal/catalog"
 	"github.com/skeinstream/skein/broker/internal/commit"
 	"github.com/skeinstream/skein/broker/internal/record"
 	"github.com/skeinstream/skein/broker/internal/storage"
@@ -29,16 +30,17 @@ type Examination struct {
 	Err      error // the log could not be read, or not repaired
 }
 
-// Examine reads every log below dir and tells found of each, in the order of their names. With repair, logs that a start
-// would refuse are made ones that it takes, and those with records lost are made ones without damage; nothing else is ever
-// changed. The caller holds the lock on dir.
-func Examine(ctx context.Context, fs vfs.FS, dir string, repair bool, found func(Examination)) error {
+// Examine reads the log of every partition below dir and tells found of each, in the order of their names. With repair, logs
+// that a start would refuse are made ones that it takes, and those with records lost are made ones without damage; nothing
+// else is ever changed. A write-ahead log with damage counts as far as ExamineWAL can repair it. known is the catalog, nil if
+// it cannot be read. The caller holds the lock on dir.
+func Examine(ctx context.Context, fs vfs.FS, dir string, known *catalog.Snapshot, repair bool, found func(Examination)) error {
 	o := opener{Table: &Table{opts: Options{FS: fs, Dir: dir}}}
 	o.opts.withDefaults()
 	if _, err := fs.Stat(filepath.Join(dir, cleanFile)); err == nil {
 		o.clean = true
 	}
-	for _, read := range []func() error{o.readPoints, o.readSupply} {
+	for _, read := range []func() error{o.readPoints, func() error { return o.supplyFrom(salvage) }} {
 		if err := read(); err != nil {
 			return fmt.Errorf("examining the logs in %s: %w", dir, err)
 		}
@@ -51,7 +53,7 @@ func Examine(ctx context.Context, fs vfs.FS, dir string, repair bool, found func
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if x, ok := o.examine(ctx, name, repair); ok {
+		if x, ok := o.examine(ctx, name, known, repair); ok {
 			found(x)
 		}
 	}
@@ -59,10 +61,10 @@ func Examine(ctx context.Context, fs vfs.FS, dir string, repair bool, found func
 }
 
 // partitionName is the name of a partition's directory. Those of deleted partitions end otherwise.
-var partitionName = regexp.MustCompile(`^[a-zA-Z0-9._-]+-(\d+)$`)
+var partitionName = regexp.MustCompile(`^([a-zA-Z0-9._-]+)-(\d+)$`)
 
 // examine looks at one directory, if it is a partition's.
-func (o *opener) examine(ctx context.Context, name string, repair bool) (x Examination, ok bool) {
+func (o *opener) examine(ctx context.Context, name string, known *catalog.Snapshot, repair bool) (x Examination, ok bool) {
 	match := partitionName.FindStringSubmatch(name)
 	if match == nil {
 		return x, false
@@ -72,7 +74,12 @@ func (o *opener) examine(ctx context.Context, name string, repair bool) (x Exami
 	if err != nil {
 		return Examination{Name: name, Err: err}, true
 	}
-	index, _ := strconv.ParseInt(match[1], 10, 32) // digits; a number too large has no frames
+	if id == (catalog.ID{}) && known != nil { // a crash took it; the next start writes it again
+		if t := known.Topic(match[1]); t != nil {
+			id = t.ID
+		}
+	}
+	index, _ := strconv.ParseInt(match[2], 10, 32) // digits; a number too large has no frames
 	key := commit.Key{Topic: id, Partition: int32(index)}
 	x = Examination{Name: name}
 	supply, err := o.supplyOf(key, dir)
@@ -141,7 +148,7 @@ func (o *opener) spare(key commit.Key, dir string) func(from, to int64, yield fu
 		if err := readRescued(o.opts.FS, dir, fit); err != nil {
 			return err
 		}
-		return commit.Read(o.opts.FS, filepath.Join(o.opts.Dir, walDir), func(f commit.Frame) error {
+		return salvage(o.opts.FS, filepath.Join(o.opts.Dir, walDir), func(f commit.Frame) error {
 			if f.Key != key || f.Kind != commit.Data {
 				return nil
 			}

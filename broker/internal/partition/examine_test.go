@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/skeinstream/skein/broker/internal/catalog"
 	"github.com/skeinstream/skein/broker/internal/commit"
 	"github.com/skeinstream/skein/broker/internal/record"
 	"github.com/skeinstream/skein/internal/vfs"
@@ -94,7 +95,11 @@ func inventory(t *testing.T, whole, disk vfs.FS) (all []stored) {
 func examined(t *testing.T, fs vfs.FS, repair bool) (x Examination) {
 	t.Helper()
 	n := 0
-	if err := Examine(t.Context(), fs, dataDir, repair, func(found Examination) { x, n = found, n+1 }); err != nil || n != 1 {
+	known, err := catalog.Examine(fs, dataDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Examine(t.Context(), fs, dataDir, known.Snapshot, repair, func(found Examination) { x, n = found, n+1 }); err != nil || n != 1 {
 		t.Fatalf("%d logs were examined: %v", n, err)
 	}
 	return x

@@ -10,6 +10,7 @@ import (
 	"github.com/skeinstream/skein/broker/internal/commit"
 	"github.com/skeinstream/skein/broker/internal/record"
 	"github.com/skeinstream/skein/broker/internal/storage"
+	"github.com/skeinstream/skein/internal/vfs"
 )
 
 // supply is what can be written again of a partition, since the write-ahead log has it, or since it was rescued from there.
@@ -24,9 +25,11 @@ type supply struct {
 }
 
 // readSupply reads through the write-ahead log for the first time.
-func (o *opener) readSupply() error {
+func (o *opener) readSupply() error { return o.supplyFrom(commit.Read) }
+
+func (o *opener) supplyFrom(read func(vfs.FS, string, func(commit.Frame) error) error) error {
 	o.supply = map[commit.Key]supply{}
-	return commit.Read(o.opts.FS, filepath.Join(o.opts.Dir, walDir), func(f commit.Frame) error {
+	return read(o.opts.FS, filepath.Join(o.opts.Dir, walDir), func(f commit.Frame) error {
 		s := o.supply[f.Key]
 		if f.Kind == commit.Note {
 			s.durable = max(s.durable, f.Base)

@@ -218,7 +218,7 @@ func TestARepairGoesOnWithWhatWasRescued(t *testing.T) {
 			w.settle(time.Second)
 			w.stop()
 		}
-		if err := Examine(t.Context(), fs, dataDir, true, func(x Examination) {
+		if err := Examine(t.Context(), fs, dataDir, nil, true, func(x Examination) {
 			if damaged := x.Name == "t-0"; damaged != x.Repaired || damaged != (x.Offline != nil) || x.Err != nil {
 				t.Errorf("%s: repaired %v, offline %v, %v", x.Name, x.Repaired, x.Offline, x.Err)
 			}

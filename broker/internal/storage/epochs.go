@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"sort"
 	"strconv"
 	"strings"
+
+	"github.com/skeinstream/skein/internal/vfs"
 )
 
 // epoch says that a leader epoch began at an offset. Both ascend in a list.
@@ -129,4 +132,20 @@ func numbers(line string, want int) ([]int64, bool) {
 		values[i] = v
 	}
 	return values, len(values) == want
+}
+
+// LastEpoch is the largest leader epoch that the checkpoint of a log that nobody has open knows, -1 for none.
+func LastEpoch(fs vfs.FS, dir string) (int32, error) {
+	b, err := vfs.ReadFile(fs, filepath.Join(dir, epochsName))
+	if isNotExist(err) {
+		return -1, nil
+	}
+	if err != nil {
+		return -1, err
+	}
+	list, err := parseEpochs(b)
+	if err != nil || len(list) == 0 {
+		return -1, err
+	}
+	return list[len(list)-1].epoch, nil
 }

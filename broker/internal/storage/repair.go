@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,11 +63,11 @@ func repair(ctx context.Context, fs vfs.FS, dir string, promised int64, spare Sp
 		return found, err
 	}
 	promised = max(promised, known.durable)
-	holes, end := found.holes(promised, spare)
+	holes, stretches, end, at := found.plan(promised, spare)
 	if err := removeDerived(fs, dir, found.Derived, holes); err != nil {
 		return found, err
 	}
-	if err := syncSegments(fs, dir); err != nil {
+	if err := SyncSegments(fs, dir); err != nil {
 		return found, err
 	}
 	for file, inFile := range holes {
@@ -79,9 +78,11 @@ func repair(ctx context.Context, fs vfs.FS, dir string, promised int64, spare Sp
 			return found, err
 		}
 	}
+	if err := writeStretches(fs, dir, stretches, spare); err != nil {
+		return found, err
+	}
 	// Recovery accepts gaps below this only, and takes what is there as durable: not
 	// before it is.
-	at := goOn(end, promised, spare.Ranges)
 	if err := raiseBounds(fs, dir, bounds{start: known.start, durable: at}); err != nil {
 		return found, err
 	}
@@ -93,38 +94,6 @@ func repair(ctx context.Context, fs vfs.FS, dir string, promised int64, spare Sp
 		}
 	}
 	return found, goOnAt(fs, dir, end, at)
-}
-
-// holes is what is to be done, by file: the damage below promised, and the gaps
-// that spare has something for. end is where the log ends after that.
-func (f *Findings) holes(promised int64, spare Spare) (holes map[string][]Damage, end int64) {
-	holes, end = map[string][]Damage{}, f.End
-	all := slices.Clone(f.Damage)
-	for _, gap := range f.gaps {
-		if spare.has(gap.From, gap.To) {
-			all = append(all, gap)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b Damage) int { return cmp.Compare(a.From, b.From) })
-	for _, d := range all {
-		if d.From >= promised {
-			return holes, d.From
-		}
-		holes[d.File] = append(holes[d.File], d)
-	}
-	return holes, end
-}
-
-// goOn is where a repaired log that ends at end goes on: where spare does when that
-// has more of it, so that no record there is passed over, else behind everything
-// that was durable.
-func goOn(end, promised int64, spare []Range) int64 {
-	for _, r := range spare {
-		if r.To > end {
-			return max(end, r.From)
-		}
-	}
-	return max(end, promised)
 }
 
 // remakeAborted makes the transaction index of a segment anew, by way of all
@@ -185,8 +154,9 @@ func removeDerived(fs vfs.FS, dir string, derived []string, holes map[string][]D
 	return fs.SyncDir(dir)
 }
 
-// syncSegments makes the segments durable: who wrote last may have been killed.
-func syncSegments(fs vfs.FS, dir string) error {
+// SyncSegments makes the segments of a log durable that nobody has open: who wrote
+// last may have been killed.
+func SyncSegments(fs vfs.FS, dir string) error {
 	found, err := list(fs, dir)
 	if err != nil {
 		return err
@@ -257,19 +227,4 @@ func copyWithout(fs vfs.FS, from, to string, damage []Damage, spare Spare) error
 		return fmt.Errorf("copying %s: %w", from, err)
 	}
 	return nil
-}
-
-// goOnAt adds an empty segment where the log is to go on, if it ends earlier.
-func goOnAt(fs vfs.FS, dir string, end, at int64) error {
-	if at <= end {
-		return nil
-	}
-	f, err := fs.OpenFile(fileName(dir, at, logSuffix))
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return fs.SyncDir(dir)
 }

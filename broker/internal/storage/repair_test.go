@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -175,5 +176,29 @@ func TestVerifyCanBeCancelled(t *testing.T) {
 	cancel()
 	if _, err := Verify(ctx, fs, dir); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
+	}
+}
+
+// A log goes on where nothing is missing any more; what is spare before the last hole is written by the repair.
+func TestWhereARepairedLogGoesOn(t *testing.T) {
+	for _, c := range []struct {
+		end, promised int64
+		spare, want   []Range
+		at            int64
+	}{
+		{5, 5, nil, nil, 5},
+		{5, 9, nil, nil, 9},
+		{5, 9, []Range{{3, 9}}, nil, 5},
+		{5, 9, []Range{{3, 7}, {7, 12}}, nil, 5},
+		{5, 9, []Range{{9, 12}}, nil, 9},
+		{5, 9, []Range{{5, 7}, {9, 12}}, []Range{{5, 7}}, 9},
+		{5, 9, []Range{{9, 12}, {2, 7}}, []Range{{5, 7}}, 9},
+		{5, 14, []Range{{5, 7}, {9, 12}}, []Range{{5, 7}, {9, 12}}, 14},
+		{5, 9, []Range{{1, 3}, {6, 7}, {8, 9}}, []Range{{6, 7}}, 8},
+	} {
+		got, at := goOn(c.end, c.promised, c.spare)
+		if !slices.Equal(got, c.want) || at != c.at {
+			t.Errorf("end %d, promised %d, spare %v: %v and %d, want %v and %d", c.end, c.promised, c.spare, got, at, c.want, c.at)
+		}
 	}
 }
