@@ -30,7 +30,7 @@ type answer struct {
 
 // versions are those that wire speaks, all but ApiVersions: the newest that name topics by their names.
 func versions() map[int16]int16 {
-	return map[int16]int16{0: 12, 1: 12, 2: 7, 3: 12, 19: 7, 20: 5, 21: 2, 22: 4, 23: 4, 32: 4, 37: 3, 44: 1}
+	return map[int16]int16{0: 12, 1: 12, 2: 7, 3: 12, 8: 9, 9: 9, 10: 4, 11: 9, 12: 4, 13: 5, 14: 5, 15: 6, 16: 5, 19: 7, 20: 5, 21: 2, 22: 4, 23: 4, 32: 4, 37: 3, 42: 3, 44: 1, 47: 0}
 }
 
 func dial(b *Broker) (*wire, error) {
