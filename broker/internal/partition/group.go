@@ -19,7 +19,7 @@ import (
 // can place anything in between, and to answer when the last has been answered.
 //
 // The log is what makes a group whole, so every partition in it must be written through the log, in order. One whose mode
-// is relaxed is therefore made strict until the group is on its way.
+// is relaxed is therefore made strict; its housekeeper makes it relaxed again once the group is through.
 
 // Share is what one partition gets of an atomic group.
 type Share struct {
@@ -78,13 +78,12 @@ func (g *group) append() error {
 			return err
 		}
 	}
-	defer g.letGo()
-	g.hold()
 	for {
 		relaxed, err := g.place()
 		if relaxed == nil {
 			return err
 		}
+		// Until the group is placed it may become relaxed again, but not often: its housekeeper has other things to do.
 		if err := relaxed.makeStrict(); err != nil {
 			return err
 		}
@@ -93,25 +92,6 @@ func (g *group) append() error {
 
 func compareKeys(a, b commit.Key) int {
 	return cmp.Or(bytes.Compare(a.Topic[:], b.Topic[:]), cmp.Compare(a.Partition, b.Partition))
-}
-
-// hold keeps the partitions from becoming relaxed, and letGo lets them.
-func (g *group) hold() { g.count(1) }
-
-func (g *group) letGo() { g.count(-1) }
-
-func (g *group) count(by int) {
-	again := false
-	for i := range g.appends {
-		p := g.appends[i].partition
-		p.mu.Lock()
-		p.grouping += by
-		again = again || p.grouping == 0 && p.relaxed != p.topic.state.Load().relaxed()
-		p.mu.Unlock()
-	}
-	if again {
-		g.table.poke()
-	}
 }
 
 // place gives every batch its offset and hands them all to the committer. When a partition is not strict it does nothing
@@ -160,7 +140,7 @@ func (m *member) check() (err error) {
 }
 
 // makeStrict makes the partition write through the committer: at once if it is about to become relaxed, else after a sync
-// of what it has written without.
+// of what it has written without. It becomes what its topic says again when the housekeeper looks.
 func (p *Partition) makeStrict() error {
 	p.mu.Lock()
 	relaxed := p.relaxed

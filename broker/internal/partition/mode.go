@@ -88,7 +88,7 @@ func (p *Partition) beginStrict(want bool) bool {
 func (p *Partition) beginRelaxed(want bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.state != online || p.relaxed || !want || p.grouping > 0 {
+	if p.state != online || p.relaxed || !want {
 		return false
 	}
 	p.changing = true

@@ -68,7 +68,6 @@ type Partition struct {
 	waiters  waiters
 	// changing is set while the mode of durability changes: from when appends are parked until what came before is durable.
 	changing bool
-	grouping int // atomic groups under way that need the mode always
 }
 
 // newPartition is a partition that is offline: its log has not been opened.
