@@ -2,6 +2,7 @@ package group
 
 import (
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -14,6 +15,22 @@ import (
 // newMemberTimeout is how long a new member's Join waits at most. Its client cannot heartbeat, and when it has given up and
 // joined anew nobody comes for this one (R-D5).
 const newMemberTimeout = 5 * time.Minute
+
+// nameMax is how long a name may be in the older encodings of requests and records; idRoom is what an id has behind the name
+// of its client.
+const (
+	nameMax = math.MaxInt16
+	idRoom  = 64
+)
+
+// oversized says whether a name is too long to be told to members with older clients.
+func (in *Join) oversized() bool {
+	longest := max(len(in.ClientID)+idRoom, len(text(in.Request.InstanceID))+idRoom, len(in.Request.ProtocolType))
+	for i := range in.Request.Protocols {
+		longest = max(longest, len(in.Request.Protocols[i].Name))
+	}
+	return longest > nameMax
+}
 
 // joining is a Join that is worked on.
 type joining struct {
@@ -35,8 +52,11 @@ func (m *Machine) join(caller machine.Token, in *Join) {
 	r := in.Request
 	session := time.Duration(r.SessionTimeoutMillis) * time.Millisecond
 	switch {
-	case r.Group == "":
+	case r.Group == "" || len(r.Group) > nameMax:
 		m.reply(caller, joinRefused(r.Version, r.MemberID, kerr.InvalidGroupID.Code))
+		return
+	case in.oversized():
+		m.reply(caller, joinRefused(r.Version, r.MemberID, kerr.InvalidRequest.Code))
 		return
 	case session < m.settings.MinSessionTimeout || session > m.settings.MaxSessionTimeout:
 		m.reply(caller, joinRefused(r.Version, r.MemberID, kerr.InvalidSessionTimeout.Code))

@@ -139,7 +139,7 @@ func parseOptions(words []string) options {
 	o := options{named: map[string]string{}}
 	for _, w := range words {
 		if name, value, ok := strings.Cut(w, "="); ok {
-			o.named[name] = value
+			o.named[name] = repeated(value)
 		} else {
 			o.words = append(o.words, w)
 		}
@@ -229,7 +229,7 @@ func protocolsOf(words []string) []grouptags.Protocol {
 	var all []grouptags.Protocol
 	for _, w := range words {
 		name, metadata, _ := strings.Cut(w, ":")
-		p := grouptags.Protocol{Name: name, Metadata: []byte(metadata)}
+		p := grouptags.Protocol{Name: repeated(name), Metadata: []byte(metadata)}
 		if digits, ok := strings.CutPrefix(metadata, "0x"); ok {
 			p.Metadata, _ = hex.DecodeString(digits)
 		}
