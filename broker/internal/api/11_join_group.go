@@ -37,17 +37,18 @@ func (h *Handler) joinGroup(ctx context.Context, r *server.Request) {
 	if !decodeKept(r, req) {
 		return
 	}
-	refused := func(code int16) kmsg.Response { return joinGroupRefused(req, code) }
 	if req.Group == "" {
-		reply(r, refused(kerr.InvalidGroupID.Code))
+		reply(r, joinGroupRefused(kerr.InvalidGroupID.Code, req.MemberID))
 		return
 	}
-	h.park(ctx, r, req.Group, group.Join{Request: req, ClientID: r.ClientID, Host: hostOf(r.Conn.RemoteAddr()), NewID: newUUID()}, refused)
+	h.park(ctx, r, req.Group, group.Join{Request: req, ClientID: r.ClientID, Host: hostOf(r.Conn.RemoteAddr()), NewID: newUUID()}, func(code int16) kmsg.Response {
+		return joinGroupRefused(code, "") // as Kafka: only what has looked at the request repeats the id
+	})
 }
 
-func joinGroupRefused(req *kmsg.JoinGroupRequest, code int16) kmsg.Response {
+func joinGroupRefused(code int16, memberID string) kmsg.Response {
 	resp := kmsg.NewPtrJoinGroupResponse()
-	resp.ErrorCode, resp.Generation, resp.MemberID = code, -1, req.MemberID
+	resp.ErrorCode, resp.Generation, resp.MemberID = code, -1, memberID
 	return resp
 }
 
