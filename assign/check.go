@@ -96,7 +96,7 @@ func (x *index) eachClaim(do func(partition, member int32) error) error {
 			if !known {
 				continue
 			}
-			next = t + 1
+			next = follow(next, t)
 			for _, p := range o.Partitions {
 				if p < 0 || p >= x.Count(t) {
 					continue

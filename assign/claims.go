@@ -87,7 +87,7 @@ func (h *hearing) hear(m int32) {
 		if !known {
 			continue
 		}
-		next = t + 1
+		next = follow(next, t)
 		n := uint32(h.x.Count(t))
 		owner := h.c.owner[h.x.Base[t]:]
 		mine := h.subscribed[t] == h.x.MemberClass[m]+1

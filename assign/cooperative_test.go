@@ -68,7 +68,7 @@ func checkWithheld(t *testing.T, in assign.Input, target, first assign.Plan) {
 func TestCooperativeCases(t *testing.T) {
 	for _, c := range []struct{ name, topics, members, want string }{
 		{"R-A19: a third joins and gets nothing owned", "t:6", "a: t owns t-0 t-1 t-2 | b: t owns t-3 t-4 t-5 | c: t", "a: t-0 t-1 | b: t-3 t-4 | c:"},
-		{"and what is free at once", "t:7", "a: t owns t-0 t-1 t-2 | b: t owns t-3 t-4 t-5 | c: t", "a: t-0 t-1 | b: t-3 t-4 t-5 | c: t-6"},
+		{"and what is free at once", "t:7", "a: t owns t-0 t-1 t-2 | b: t owns t-3 t-4 t-5 | c: t", "a: t-0 t-1 t-2 | b: t-3 t-4 | c: t-6"},
 		{"a double claim stays with nobody (R-A16)", "t:2", "a: t owns t-0 | b: t owns t-0 t-1", "a: | b: t-1"},
 		{"one that no longer subscribes still holds", "t:1 u:1", "a: u owns t-0 | b: t", "a: u-0 | b:"},
 	} {

@@ -95,8 +95,12 @@ func compareUTF16(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// fewTopics are found faster by halving than through a map.
-const fewTopics = 16
+// fewTopics are found faster by halving than through a map, and one of the next
+// fewNames by looking.
+const (
+	fewTopics = 16
+	fewNames  = 4
+)
 
 // orderTopics puts topics in the order of their names.
 func (x *index) orderTopics() (base []int32, err error) {
@@ -181,16 +185,29 @@ func (x *index) eachTopic(names []string, do func(int32)) {
 	for _, name := range names {
 		if t, known := x.find(name, next); known {
 			do(t)
-			next = t + 1
+			next = follow(next, t)
 		}
 	}
 }
 
+// unordered is a hint for lists that are in no order.
+const unordered int32 = 1 << 30
+
+// follow returns the hint after a topic that was found.
+func follow(hint, found int32) int32 {
+	if found < hint {
+		return unordered
+	}
+	return found + 1
+}
+
 // find returns the place of a topic; lists are mostly in order, so that hint,
-// the place after the last one found, is tried first.
+// the place after the last one found, and a few behind it are tried first.
 func (x *index) find(name string, hint int32) (int32, bool) {
-	if int(hint) < len(x.names) && x.names[hint] == name {
-		return hint, true
+	for i := hint; i < hint+fewNames && int(i) < len(x.names); i++ {
+		if x.names[i] == name {
+			return i, true
+		}
 	}
 	return x.lookUp(name)
 }

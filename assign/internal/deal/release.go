@@ -78,6 +78,10 @@ func (d *dealer) gather(s int32) {
 // of, and where that leaves a choice, of the topics least of which is free.
 func (d *dealer) giveUp(parts []int32, n int) {
 	d.heap(parts)
+	if n == 1 {
+		d.freeLast(d.highest(), 1)
+		return
+	}
 	slices.SortStableFunc(d.heaps, func(a, b heap) int { return cmp.Compare(len(b.parts), len(a.parts)) })
 	level, tied, extra := cut(d.heaps, n)
 	for _, h := range d.heaps[:tied] {
@@ -88,6 +92,18 @@ func (d *dealer) giveUp(parts []int32, n int) {
 	for _, h := range top[:extra] {
 		d.freeLast(heap{h.topic, h.parts[:level]}, 1)
 	}
+}
+
+// highest returns the heap that the first partition is taken from: of those with
+// the most, the one of the topic least of which is free.
+func (d *dealer) highest() heap {
+	best := d.heaps[0]
+	for _, h := range d.heaps[1:] {
+		if len(h.parts) > len(best.parts) || len(h.parts) == len(best.parts) && d.comparePools(h.topic, best.topic) < 0 {
+			best = h
+		}
+	}
+	return best
 }
 
 // heap sorts a member's partitions, which are in order, into heaps by topic.

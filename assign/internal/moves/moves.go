@@ -88,6 +88,10 @@ func Fewest(p *Problem) Flow {
 	if p.Former != nil {
 		f.out.Returned = p.Ints(len(p.Supply))
 	}
+	if p.Equal() {
+		f.solveEqual()
+		return f.out
+	}
 	if f.begin() {
 		f.reverse()
 		f.solve()

@@ -104,7 +104,11 @@ func (f *finder) round() bool {
 	for v := range f.from {
 		f.from[v] = -1
 	}
-	for f.relax() {
+	for n, look := 1, 1; f.relax(); n++ {
+		if n < look {
+			continue // a loop does not go away, and looking takes as long as a step
+		}
+		look *= 2
 		if v := f.loop(); v >= 0 {
 			f.turn(v)
 			return true

@@ -1,0 +1,43 @@
+package moves
+
+// Equal reports whether all members may have all partitions and nothing but loads
+// and moves counts: one source, one hub, one block. That is a group with equal
+// subscriptions, and its cheapest flow can be told without looking for ways.
+func (p *Problem) Equal() bool {
+	return len(p.Supply) == 1 && p.Members.Len() == 1 && p.Blocks == 1 && p.Slack == 0 && p.Former == nil && p.Misfit == nil
+}
+
+// solveEqual lets members keep what they own, up to the load of their box: some may
+// have one more than the others, and those who own so many come first, since
+// it saves a move. Everybody is filled up with what is left. It takes time linear in
+// the members.
+func (f *flow) solveEqual() {
+	p := f.p
+	members := p.Members.Of(0)
+	owned := p.Ints(len(p.Hub))
+	for a, m := range p.Owners.Items {
+		owned[m] = p.Owned[a]
+	}
+	more := p.Supply[0]
+	for _, m := range members {
+		more -= p.Low[m]
+	}
+	for _, m := range members {
+		f.load[m] = p.Low[m]
+		if more > 0 && owned[m] >= p.High[m] && p.High[m] > p.Low[m] {
+			f.load[m]++
+			more--
+		}
+	}
+	for _, m := range members {
+		if more > 0 && f.load[m] < p.High[m] {
+			f.load[m]++
+			more--
+		}
+		f.out.Taken[m] = max(f.load[m]-owned[m], 0)
+		f.out.Through[0] += f.out.Taken[m]
+	}
+	for a, m := range p.Owners.Items {
+		f.out.Kept[a] = min(p.Owned[a], f.load[m])
+	}
+}
