@@ -23,7 +23,7 @@ func TestSmallScenariosArePlanned(t *testing.T) {
 			continue
 		}
 		g := s.make()
-		x := skeinPlan(g, 0)
+		x := skeinPlan(g, how{})
 		if x.Err != "" || x.Calls == 0 || x.Allocated < x.Output {
 			t.Fatalf("%s: %+v", s.name, x)
 		}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -23,10 +24,11 @@ const childVerb = "child"
 
 func runChild(args []string) {
 	budget, _ := time.ParseDuration(args[2])
+	h := how{budget, args[3] == "true"}
 	s := sample{Err: "no such implementation or scenario"}
 	for _, x := range scenarios() {
 		if run := implementations()[args[0]]; x.name == args[1] && run != nil {
-			s = run(x.make(), budget)
+			s = run(x.make(), h)
 		}
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(s); err != nil {
@@ -154,7 +156,7 @@ func (c *children) row(ctx context.Context, o options, s scenario, progress io.W
 			return r, ctx.Err()
 		}
 		if x.Err == tooSlow {
-			x.Best = max(0, o.limit-setup)
+			x.Best = max(0, min(x.Best, o.limit)-setup)
 		}
 		if x.Err != "" {
 			fmt.Fprintln(progress, x.Err)
@@ -199,19 +201,19 @@ func (c *children) sample(ctx context.Context, o options, s scenario, peer strin
 	ctx, cancel := context.WithTimeout(ctx, o.limit)
 	defer cancel()
 	if kind, java := strings.CutPrefix(peer, "java "); java {
-		return runJava(ctx, kind, g, o.budget)
+		return runJava(ctx, kind, g, o.how)
 	}
 	program := c.self
 	if strings.HasPrefix(peer, "franz-go") {
 		program = c.franz
 	}
-	cmd := exec.CommandContext(ctx, program, childVerb, peer, s.name, o.budget.String())
+	cmd := exec.CommandContext(ctx, program, childVerb, peer, s.name, o.budget.String(), strconv.FormatBool(o.processor))
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	text, err := cmd.Output()
 	switch {
 	case ctx.Err() != nil:
-		return sample{Err: tooSlow}
+		return waited(cmd)
 	case err != nil:
 		return sample{Err: fmt.Sprintf("%v: %s", err, firstLine(errs.String()))}
 	}
@@ -220,6 +222,15 @@ func (c *children) sample(ctx context.Context, o options, s scenario, peer strin
 		return sample{Err: err.Error()}
 	}
 	return x
+}
+
+// waited is the sample of one that was ended: Best is the processor time it had.
+func waited(cmd *exec.Cmd) sample {
+	s := sample{Err: tooSlow}
+	if p := cmd.ProcessState; p != nil {
+		s.Best = p.UserTime() + p.SystemTime()
+	}
+	return s
 }
 
 // maxResident is the largest size of a process that has ended.

@@ -3,8 +3,6 @@
 package main
 
 import (
-	"time"
-
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -17,15 +15,15 @@ func franzImplementations() map[string]implementation {
 	return map[string]implementation{"franz-go": franzMap, "franz-go bytes": franzBytes}
 }
 
-func franzMap(g *group, budget time.Duration) sample {
-	return franz(g, budget, func(kgo.StickyPlan) {})
+func franzMap(g *group, h how) sample {
+	return franz(g, h, func(kgo.StickyPlan) {})
 }
 
-func franzBytes(g *group, budget time.Duration) sample {
-	return franz(g, budget, func(p kgo.StickyPlan) { kgo.StickyBalancePlan(p).IntoSyncAssignment() })
+func franzBytes(g *group, h how) sample {
+	return franz(g, h, func(p kgo.StickyPlan) { kgo.StickyBalancePlan(p).IntoSyncAssignment() })
 }
 
-func franz(g *group, budget time.Duration, finish func(kgo.StickyPlan)) sample {
+func franz(g *group, h how, finish func(kgo.StickyPlan)) sample {
 	var members []kgo.StickyMember
 	for i, m := range g.input().Members {
 		s := kgo.StickyMember{ID: memberName(i), Topics: m.Topics, Generation: 1, Cooperative: true}
@@ -41,7 +39,7 @@ func franz(g *group, budget time.Duration, finish func(kgo.StickyPlan)) sample {
 		topics[topicName(int32(t))] = n
 	}
 	var plan kgo.StickyPlan
-	s := repeat(budget, func() {
+	s := repeat(h, func() {
 		plan = kgo.StickyBalance(members, topics)
 		finish(plan)
 	})

@@ -21,18 +21,18 @@ var javaFlags = []string{"-Xmx6g", "-Xms2g", "-XX:+UseG1GC"}
 
 // runJava times one of Kafka's assignors, client or server, in a Java machine of
 // its own.
-func runJava(ctx context.Context, kind string, g *group, budget time.Duration) sample {
+func runJava(ctx context.Context, kind string, g *group, h how) sample {
 	classPath, err := interop.Compile(ctx, "Bench", javaSource)
 	if err != nil {
 		return sample{Err: err.Error()}
 	}
 	cmd := exec.CommandContext(ctx, "java", append(javaFlags, "-cp", classPath, "Bench")...)
-	cmd.Stdin = strings.NewReader(g.text(kind, budget))
+	cmd.Stdin = strings.NewReader(g.text(kind, h))
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
 	if ctx.Err() != nil {
-		return sample{Err: tooSlow}
+		return waited(cmd)
 	}
 	if err != nil {
 		return sample{Err: fmt.Sprintf("%v: %s", err, firstLine(errs.String()))}
@@ -65,9 +65,9 @@ func parseJava(out string) (s sample, err error) {
 }
 
 // text is the group in the language of Bench.java.
-func (g *group) text(kind string, budget time.Duration) string {
+func (g *group) text(kind string, h how) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %d\n%s\n", kind, budget.Milliseconds(), joined(g.topics, " "))
+	fmt.Fprintf(&b, "%s %d %t\n%s\n", kind, h.budget.Milliseconds(), h.processor, joined(g.topics, " "))
 	for _, m := range g.members {
 		fmt.Fprintln(&b, joined(m.topics, " "))
 		for i, t := range sortedTopics(m.owned) {

@@ -21,7 +21,7 @@ import (
 )
 
 // implementation plans for a group again and again and measures.
-type implementation func(g *group, budget time.Duration) sample
+type implementation func(g *group, h how) sample
 
 func implementations() map[string]implementation {
 	all := map[string]implementation{"skein": skeinPlan, "skein map": skeinMap, "skein bytes": skeinBytes, "sarama": saramaSticky}
@@ -35,12 +35,12 @@ func implementations() map[string]implementation {
 var peers = []string{"skein", "skein map", "skein bytes", "franz-go", "franz-go bytes", "java client", "java server", "sarama"}
 
 type options struct {
-	only   *regexp.Regexp
-	peers  []string
-	budget time.Duration
-	limit  time.Duration
-	json   string
-	read   []string
+	only  *regexp.Regexp
+	peers []string
+	how
+	limit time.Duration
+	json  string
+	read  []string
 }
 
 func main() {
@@ -107,6 +107,7 @@ func parse(args []string, usage io.Writer) (options, error) {
 	only := flags.String("only", "", "run only the scenarios whose name matches this `expression`")
 	names := flags.String("peers", strings.Join(peers, ","), "comma-separated `peers`")
 	flags.DurationVar(&o.budget, "budget", 2*time.Second, "how long each peer repeats each scenario")
+	flags.BoolVar(&o.processor, "processor", false, "count the processor time of the thread that plans instead of the time that passes, for machines that others use, too")
 	flags.DurationVar(&o.limit, "limit", 2*time.Minute, "after how long a peer is too slow for a scenario")
 	flags.StringVar(&o.json, "json", "", "write every sample to this `file`")
 	read := flags.String("read", "", "run nothing, but make the table of these comma-separated `files` of earlier runs, of samples in the middle")

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"time"
-
 	"github.com/IBM/sarama"
 
 	"github.com/skeinstream/skein/assign"
@@ -10,7 +8,7 @@ import (
 
 // saramaSticky is Sarama's BalanceStrategySticky. It reads what members had
 // from their user data, in every call.
-func saramaSticky(g *group, budget time.Duration) sample {
+func saramaSticky(g *group, h how) sample {
 	members := map[string]sarama.ConsumerGroupMemberMetadata{}
 	for i, m := range g.input().Members {
 		meta := sarama.ConsumerGroupMemberMetadata{Topics: m.Topics}
@@ -25,7 +23,7 @@ func saramaSticky(g *group, budget time.Duration) sample {
 	}
 	var plan sarama.BalanceStrategyPlan
 	var err error
-	s := repeat(budget, func() { plan, err = sarama.NewBalanceStrategySticky().Plan(members, topics) })
+	s := repeat(h, func() { plan, err = sarama.NewBalanceStrategySticky().Plan(members, topics) })
 	if err != nil {
 		return sample{Err: err.Error()}
 	}

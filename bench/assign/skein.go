@@ -1,30 +1,28 @@
 package main
 
 import (
-	"time"
-
 	"github.com/skeinstream/skein/assign"
 )
 
 // The forms in which Skein's plan is measured: as it is, as maps like
 // franz-go's, and as the bytes of SyncGroup.
-func skeinPlan(g *group, budget time.Duration) sample {
-	return skein(g, budget, func(assign.Plan, assign.Input) {})
+func skeinPlan(g *group, h how) sample {
+	return skein(g, h, func(assign.Plan, assign.Input) {})
 }
 
-func skeinMap(g *group, budget time.Duration) sample {
-	return skein(g, budget, func(p assign.Plan, in assign.Input) { p.Map(in.Members) })
+func skeinMap(g *group, h how) sample {
+	return skein(g, h, func(p assign.Plan, in assign.Input) { p.Map(in.Members) })
 }
 
-func skeinBytes(g *group, budget time.Duration) sample {
-	return skein(g, budget, func(p assign.Plan, _ assign.Input) { p.Encode() })
+func skeinBytes(g *group, h how) sample {
+	return skein(g, h, func(p assign.Plan, _ assign.Input) { p.Encode() })
 }
 
-func skein(g *group, budget time.Duration, finish func(assign.Plan, assign.Input)) sample {
+func skein(g *group, h how, finish func(assign.Plan, assign.Input)) sample {
 	in := g.input()
 	var plan assign.Plan
 	var err error
-	s := repeat(budget, func() {
+	s := repeat(h, func() {
 		if plan, err = (assign.Sticky{}).Assign(in); err == nil {
 			finish(plan, in)
 		}

@@ -27,7 +27,8 @@ import org.apache.kafka.coordinator.group.modern.MemberSubscriptionAndAssignment
 
 // Times Kafka's own sticky assignors on a group from standard input:
 //
-//   client or server, and how many milliseconds to spend
+//   client or server, how many milliseconds to spend, and whether to count the
+//   processor time of the thread instead of the time that passes
 //   the partitions of every topic
 //   for each member: its topics; then what it has, TOPIC:PARTITION,PARTITION ...
 //
@@ -53,7 +54,7 @@ public class Bench {
         String[] head = in.readLine().split(" ");
         read(in);
         Runner run = head[0].equals("client") ? client() : server();
-        measure(run, Long.parseLong(head[1]) * 1_000_000);
+        measure(run, Long.parseLong(head[1]) * 1_000_000, Boolean.parseBoolean(head[2]));
     }
 
     interface Runner {
@@ -86,16 +87,16 @@ public class Bench {
         return Arrays.stream(line.split(by)).mapToInt(Integer::parseInt).toArray();
     }
 
-    static void measure(Runner run, long budget) {
+    static void measure(Runner run, long budget, boolean processor) {
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         long id = Thread.currentThread().getId();
         List<Long> times = new ArrayList<>();
         long spent = 0, allocated = 0, first = 0;
         Object plan = null;
         while (times.size() < 2 || spent < budget) {
-            long bytes = threads.getThreadAllocatedBytes(id), began = System.nanoTime();
+            long bytes = threads.getThreadAllocatedBytes(id), began = processor ? threads.getCurrentThreadCpuTime() : System.nanoTime();
             plan = run.call();
-            long took = System.nanoTime() - began;
+            long took = (processor ? threads.getCurrentThreadCpuTime() : System.nanoTime()) - began;
             allocated = threads.getThreadAllocatedBytes(id) - bytes;
             if (times.isEmpty())
                 first = took;
