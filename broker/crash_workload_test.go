@@ -95,6 +95,16 @@ func (w *workload) look(seed uint64, n int, op vfs.Op, name string) {
 	}
 }
 
+// each takes the crashes out one by one: a disk that has been looked at is larger than one that has not.
+func (w *workload) each(yield func(int, *crash) bool) {
+	for i, c := range w.crashes {
+		w.crashes[i] = nil
+		if !yield(i, c) {
+			return
+		}
+	}
+}
+
 func (w *workload) open() {
 	b, err := Open(context.Background(), Config{Dir: dataDir, Settings: w.settings, files: w.faults})
 	if err != nil {

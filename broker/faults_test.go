@@ -53,7 +53,7 @@ func TestAFullDiskRefusesAndRecovers(t *testing.T) {
 				w = newWorkload(t, uint64(100+i), crashSettings(uint64(i)), func(n int) bool { return n%89 == i })
 				w.fullFor(rule)
 			})
-			for _, c := range w.crashes {
+			for _, c := range w.each {
 				if underRace {
 					break
 				}
@@ -185,7 +185,7 @@ func TestAFailedSyncEndsTheBroker(t *testing.T) {
 					test.rule.Times, test.rule.Err = times, syscall.EIO
 					w.failSync(test.rule, test.do)
 				})
-				for _, c := range w.crashes {
+				for _, c := range w.each {
 					synctest.Test(t, func(t *testing.T) { c.check(t, w.settings, 0) })
 				}
 			})
