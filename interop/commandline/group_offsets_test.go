@@ -17,7 +17,15 @@ import (
 
 // TestOffsetsAreResetAsKafkasOwnToolDoes plans every reset with both, does one, and hands files to and fro.
 func TestOffsetsAreResetAsKafkasOwnToolDoes(t *testing.T) {
-	x := newBoth(t, kafka.V4)
+	for _, on := range []string{underTest, kafka.V4} {
+		t.Run(on, func(t *testing.T) {
+			resets(t, newBoth(t, on))
+			report.Note(t, report.Run, "skein group reset-offsets on "+on, "plans and files as kafka-consumer-groups makes them")
+		})
+	}
+}
+
+func resets(t *testing.T, x both) {
 	x.produce("orders", 3, 10)
 	cl := x.consumer("app", "orders", "app-1", "")
 	x.read(cl, 25)
@@ -45,7 +53,6 @@ func TestOffsetsAreResetAsKafkasOwnToolDoes(t *testing.T) {
 		}
 	}
 	x.end()
-	report.Note(t, report.Run, "skein group reset-offsets on kafka "+kafka.V4, "plans and files as kafka-consumer-groups makes them")
 }
 
 // end deletes what is there, piece by piece.
@@ -129,7 +136,7 @@ func TestAnOpenTransactionIsNoLag(t *testing.T) {
 	x.read(x.consumer("app", "orders", "app-1", "", kgo.FetchIsolationLevel(kgo.ReadCommitted())), 8)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	open, err := kgo.NewClient(kgo.SeedBrokers(x.b.Addr), kgo.TransactionalID("slow"), kgo.DefaultProduceTopic("orders"))
+	open, err := kgo.NewClient(kgo.SeedBrokers(x.addr), kgo.TransactionalID("slow"), kgo.DefaultProduceTopic("orders"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,9 +164,14 @@ func TestAnOpenTransactionIsNoLag(t *testing.T) {
 	}
 }
 
-// TestMembersAreTakenOutOfKafkasGroups: a static member that nobody waits for any more, and all others.
-func TestMembersAreTakenOutOfKafkasGroups(t *testing.T) {
-	x := newBoth(t, kafka.V4)
+// TestMembersAreTakenOut: a static member that nobody waits for any more, and all others.
+func TestMembersAreTakenOut(t *testing.T) {
+	for _, on := range []string{underTest, kafka.V4} {
+		t.Run(on, func(t *testing.T) { takesOut(t, newBoth(t, on)) })
+	}
+}
+
+func takesOut(t *testing.T, x both) {
 	x.produce("orders", 2, 1)
 	gone := x.consumer("app", "orders", "app-2", "blue", kgo.SessionTimeout(5*time.Minute))
 	x.read(gone, 1)
@@ -171,8 +183,11 @@ func TestMembersAreTakenOutOfKafkasGroups(t *testing.T) {
 	if out := x.skein("group", "remove-member", "app", "--instance-id", "blue", "--reason", "host replaced"); !strings.Contains(out, "took blue") {
 		t.Errorf("%s", out)
 	}
-	if log := x.b.Tail(); !strings.Contains(log, "member was removed by an admin: host replaced") {
-		t.Errorf("the coordinator does not log the reason:\n%s", log)
+	const reason = "member was removed by an admin: host replaced"
+	if x.ours {
+		x.has(x.skein("group", "history", "app"), reason)
+	} else if x.log != nil {
+		x.has(x.log(), reason)
 	}
 	if d := x.describe("app"); d.State != "Empty" || len(d.Members) != 0 {
 		t.Errorf("%+v", d)
@@ -192,7 +207,7 @@ func TestGroupsOfTheNewProtocolAreManagedToo(t *testing.T) {
 	defer cancel()
 	ended := make(chan string)
 	go func() {
-		out, _ := x.b.Tools.Run(ctx, kafka.ConsoleConsumer, "--bootstrap-server", x.b.Addr, "--topic", "orders", "--group", "modern",
+		out, _ := x.tools.Run(ctx, kafka.ConsoleConsumer, "--bootstrap-server", x.addr, "--topic", "orders", "--group", "modern",
 			"--consumer-property", "group.protocol=consumer", "--consumer-property", "auto.offset.reset=earliest", "--consumer-property", "auto.commit.interval.ms=100")
 		ended <- out
 	}()
