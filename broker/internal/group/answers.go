@@ -7,11 +7,10 @@ import (
 	"github.com/skeinstream/skein/broker/internal/machine"
 )
 
-// joinRefused answers a Join with an error.
+// joinRefused answers a Join with an error. There is no protocol: null from v7 on, before that its encoding is "".
 func joinRefused(version int16, memberID string, code int16) *kmsg.JoinGroupResponse {
-	none := ""
 	r := kmsg.NewPtrJoinGroupResponse()
-	r.Version, r.MemberID, r.ErrorCode, r.Generation, r.Protocol = version, memberID, code, -1, &none
+	r.Version, r.MemberID, r.ErrorCode, r.Generation = version, memberID, code, -1
 	return r
 }
 
