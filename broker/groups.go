@@ -18,13 +18,13 @@ import (
 type groups struct {
 	broker  *Broker
 	current atomic.Pointer[coordinator.Coordinator] // nil without a topic; changed under mu
+	making  atomic.Bool                             // the topic, for those in waiting; changed under mu
 	work    sync.WaitGroup                          // what makes the topic, and coordinators that end
 
-	mu       sync.Mutex // guards what follows
-	topic    catalog.ID // of current
-	closed   bool
-	creating bool
-	waiting  []func(error) // for the topic
+	mu      sync.Mutex // guards what follows
+	topic   catalog.ID // of current
+	closed  bool
+	waiting []func(error) // for the topic, in the order in which they came
 	// unheard is the deleted topics that a shard could not be told of. It is told before anything else once it is loaded.
 	unheard map[int32][]string
 	counts  countsByShard
@@ -38,50 +38,71 @@ func newGroups(b *Broker) *groups {
 
 // Prepare implements api.Groups.
 func (g *groups) Prepare(done func(error)) {
-	if g.current.Load() != nil {
+	if g.there() != nil {
 		done(nil)
 		return
 	}
-	if err := g.await(done); err != nil {
+	if waits, err := g.await(done); !waits {
 		done(err)
 	}
+}
+
+// there is the coordinator that may be asked at once: nobody waits who came before.
+func (g *groups) there() *coordinator.Coordinator {
+	if g.making.Load() {
+		return nil
+	}
+	return g.current.Load()
 }
 
 var errStopping = errors.New("the broker is stopping")
 
-// await has the topic made, after which done is called. An error says that it is not.
-func (g *groups) await(done func(error)) error {
+// await has the topic made, after which done is called, and reports whether it will be: else it is there, or cannot be made.
+func (g *groups) await(done func(error)) (waits bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
-		return errors.Join(coordinator.ErrNotCoordinator, errStopping)
+		return false, errors.Join(coordinator.ErrNotCoordinator, errStopping)
+	}
+	if g.there() != nil {
+		return false, nil
 	}
 	g.waiting = append(g.waiting, done)
-	if !g.creating {
-		g.creating = true
+	if !g.making.Swap(true) {
 		g.work.Go(g.create)
 	}
-	return nil
+	return true, nil
 }
 
-// create makes the topic; follow then opens its coordinator. Everybody who waits hears of the outcome.
+// create makes the topic; follow then opens its coordinator. Everybody who waits hears of the outcome, and so does who comes
+// meanwhile: the commits of a connection must not overtake each other.
 func (g *groups) create() {
 	err := g.makeTopic(context.Background())
+	for waiting := g.takeWaiting(); waiting != nil; waiting = g.takeWaiting() {
+		if err == nil && g.current.Load() == nil {
+			err = coordinator.ErrNotCoordinator // it is gone again
+		}
+		for _, done := range waiting {
+			done(err)
+		}
+	}
+}
+
+// takeWaiting takes those who wait; when there are none nobody needs to wait any more.
+func (g *groups) takeWaiting() []func(error) {
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	waiting := g.waiting
-	g.waiting, g.creating = nil, false
-	if err == nil && g.current.Load() == nil {
-		err = coordinator.ErrNotCoordinator // it is gone again
+	g.waiting = nil
+	if waiting == nil {
+		g.making.Store(false)
 	}
-	g.mu.Unlock()
-	for _, done := range waiting {
-		done(err)
-	}
+	return waiting
 }
 
 // Do implements api.Groups.
 func (g *groups) Do(name string, in any, done func(reply any, err error)) {
-	if c := g.current.Load(); c != nil {
+	if c := g.there(); c != nil {
 		c.Do(coordinator.Shard(name, c.Shards()), in, done)
 		return
 	}
@@ -102,13 +123,23 @@ func (g *groups) Do(name string, in any, done func(reply any, err error)) {
 func (g *groups) All(in any, done func(replies []any, err error)) {
 	c := g.current.Load()
 	if c == nil {
-		done(nil, nil)
+		done(nil, g.ended())
 		return
 	}
 	a := &answers{missing: c.Shards(), done: done}
 	for shard := range int32(c.Shards()) {
 		c.Do(shard, in, a.add)
 	}
+}
+
+// ended is the error of a question to groups that have ended with the broker, nil when there were none.
+func (g *groups) ended() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return errors.Join(coordinator.ErrNotCoordinator, errStopping)
+	}
+	return nil
 }
 
 // answers gathers what every shard says.
@@ -155,10 +186,12 @@ func (g *groups) follow(before, after *catalog.Snapshot) {
 	if len(gone) == 0 {
 		return
 	}
+	own := after.Topic(offsetsTopic).ID // there is one, since there is a coordinator
 	for shard := range int32(c.Shards()) {
 		c.Do(shard, group.DeleteTopics{Topics: gone}, func(_ any, err error) {
 			if err != nil {
-				g.remember(shard, gone)
+				g.remember(own, shard, gone)
+				c.Welcome(shard)
 			}
 		})
 	}
@@ -188,11 +221,13 @@ func (g *groups) attend(topic *catalog.Topic) {
 	g.current.Store(coordinator.Open(g.config(topic)))
 }
 
-// remember keeps the names of topics that a shard has not heard of.
-func (g *groups) remember(shard int32, topics []string) {
+// remember keeps the names of topics that a shard has not heard of, if own is still the topic of the groups.
+func (g *groups) remember(own catalog.ID, shard int32, topics []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.unheard[shard] = append(g.unheard[shard], topics...)
+	if g.topic == own {
+		g.unheard[shard] = append(g.unheard[shard], topics...)
+	}
 }
 
 func (g *groups) takeUnheard(shard int32) []string {
@@ -205,18 +240,23 @@ func (g *groups) takeUnheard(shard int32) []string {
 
 // loaded drops the offsets of topics that were deleted while the shard, or the broker, did not listen. Nobody commits
 // meanwhile, so that a topic of the same name, if there is one by now, loses nothing.
-func (g *groups) loaded(shard int32, step func(in any) any) {
+func (g *groups) loaded(own catalog.ID, shard int32, step coordinator.Step) {
 	gone := g.takeUnheard(shard)
-	kept, _ := step(group.Topics{}).([]string)
+	kept, _ := step(group.Topics{}, nil).([]string)
 	there := g.broker.catalog.Snapshot()
 	for _, topic := range kept {
 		if there.Topic(topic) == nil {
 			gone = append(gone, topic)
 		}
 	}
-	if len(gone) > 0 {
-		step(group.DeleteTopics{Topics: gone})
+	if len(gone) == 0 {
+		return
 	}
+	step(group.DeleteTopics{Topics: gone}, func(err error) {
+		if err != nil { // then the shard is loaded again
+			g.remember(own, shard, gone)
+		}
+	})
 }
 
 // shutdown answers everybody who waits and ends the coordinator.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"sync"
 	"testing"
@@ -36,6 +37,7 @@ type house struct {
 	disk     *vfs.Memory
 	faults   *vfs.Faults // over disk, when it is set
 	settings map[string]string
+	logger   *slog.Logger // nil: nobody listens
 
 	mu sync.Mutex // for dialer, since clients outlive a broker
 	b  *Broker
@@ -47,7 +49,7 @@ func (h *house) open() {
 	if h.faults != nil {
 		files = h.faults
 	}
-	b, err := Open(context.Background(), Config{Dir: dataDir, Settings: h.settings, files: files})
+	b, err := Open(context.Background(), Config{Dir: dataDir, Settings: h.settings, Logger: h.logger, files: files})
 	if err != nil {
 		h.t.Fatalf("opening: %v", err)
 	}

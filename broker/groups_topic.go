@@ -67,7 +67,7 @@ func (g *groups) config(topic *catalog.Topic) coordinator.Config {
 		Shards:  int(topic.Partitions),
 		Open:    func(shard int32) (coordinator.Log, error) { return g.openLog(topic.ID, shard) },
 		Machine: func(int32) machine.Machine { return group.New(set) },
-		Loaded:  g.loaded,
+		Loaded:  func(shard int32, step coordinator.Step) { g.loaded(topic.ID, shard, step) },
 		Now:     b.cfg.now,
 		Logger:  b.cfg.Logger.With("topic", offsetsTopic),
 		Events: coordinator.Events{

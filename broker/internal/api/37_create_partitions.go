@@ -78,6 +78,8 @@ func checkGrowth(t *catalog.Topic, nodeID int32, a kmsg.CreatePartitionsRequestT
 	switch {
 	case t == nil:
 		return refuse(kerr.UnknownTopicOrPartition, "")
+	case t.Internal: // FR-C21
+		return refuse(kerr.InvalidPartitions, "The number of partitions of %s says where each key is, so that it cannot change.", t.Name)
 	case a.Count == t.Partitions:
 		return refuse(kerr.InvalidPartitions, "Topic already has %d partition(s).", t.Partitions)
 	case a.Count < t.Partitions:

@@ -45,7 +45,7 @@ func TestCreatePartitionsGrowsATopic(t *testing.T) {
 // Kafka 4.4's answers, probed one by one.
 func TestCreatePartitionsRefusals(t *testing.T) {
 	b := start(t, nil)
-	b.create(topic("a", 3, 1))
+	b.create(topic("a", 3, 1), topic("__consumer_offsets", 3, 1))
 	empty := growTo("a", 5)
 	empty.Assignment = []kmsg.CreatePartitionsRequestTopicAssignment{}
 	for _, c := range []struct {
@@ -63,6 +63,7 @@ func TestCreatePartitionsRefusals(t *testing.T) {
 		{growTo("a", 4, []int32{7}), kerr.InvalidReplicaAssignment, "broker 7"},
 		{growTo("a", 4, []int32{}), kerr.InvalidReplicaAssignment, "empty"},
 		{growTo("a", 10005), kerr.PolicyViolation, "Excessively large"},
+		{growTo("__consumer_offsets", 4), kerr.InvalidPartitions, "cannot change"}, // Kafka grows it, and every group loses its offsets
 	} {
 		r := ask[*kmsg.CreatePartitionsResponse](b, 3, growing(c.topic)).Topics[0]
 		if r.ErrorCode != c.want.Code || !strings.Contains(said(r.ErrorMessage), c.said) {

@@ -42,9 +42,9 @@ type Config struct {
 	Open func(shard int32) (Log, error)
 	// Machine makes an empty machine.
 	Machine func(shard int32) machine.Machine
-	// Loaded, when set, is called after a shard has been loaded and before anybody else's input: step gives an input to
-	// the machine and returns what answers it, nil without an answer. It must be quick.
-	Loaded func(shard int32, step func(in any) any)
+	// Loaded, when set, is called after a shard has been loaded and before anybody else's input, and again after Welcome,
+	// each time once the log takes records. It must be quick.
+	Loaded func(shard int32, step Step)
 	// Workers is how many goroutines run the shards. Default: one a core, 4 at most.
 	Workers int
 	// RetryMin and RetryMax bound the time between attempts to load a shard. Defaults 100 ms and 30 s.
@@ -54,6 +54,10 @@ type Config struct {
 	Logger *slog.Logger     // default: nothing is logged
 	Events Events
 }
+
+// Step gives an input to the machine and returns what answers it, nil without an answer. done, which may be nil, is called
+// once that is durable, or with why it is not.
+type Step func(in any, done func(error)) (answer any)
 
 // Events are called as things happen, when set. They must be quick.
 type Events struct {
@@ -127,6 +131,12 @@ func (c *Coordinator) Do(shard int32, in any, done func(reply any, err error)) {
 	if !s.worker.post(call{shard: s, in: in, done: done}) {
 		done(nil, ErrNotCoordinator)
 	}
+}
+
+// Welcome has Config.Loaded called again for a shard, before the next input that comes when the log takes records.
+func (c *Coordinator) Welcome(shard int32) {
+	s := c.shards[shard]
+	s.worker.tell(event{shard: s, welcome: true})
 }
 
 // Shutdown takes no more inputs, answers everybody whose answer is not decided yet with ErrNotCoordinator, waits until the

@@ -141,10 +141,12 @@ func TestAKnownRefusalLeavesTheMachineAlone(t *testing.T) {
 // What the owner of the coordinator has to say comes before anybody's input.
 func TestTheWelcomeComesFirst(t *testing.T) {
 	var before []any
+	var ends []error
+	told := func(err error) { ends = append(ends, err) }
 	prepare := func(h *house) {
 		h.disk.quick = true
-		h.cfg.Loaded = func(shard int32, step func(any) any) {
-			before = append(before, step(get{"a"}), step(add{"a"}), step(park{"door"}))
+		h.cfg.Loaded = func(shard int32, step Step) {
+			before = append(before, step(get{"a"}, nil), step(add{"a"}, told), step(park{"door"}, nil))
 		}
 	}
 	inHouse(t, 1, prepare, func(h *house) {
@@ -155,6 +157,9 @@ func TestTheWelcomeComesFirst(t *testing.T) {
 		if h.disk.state(0)["a"] != 1 {
 			t.Error("its record is not in the log")
 		}
+		if len(ends) != 1 || ends[0] != nil {
+			t.Errorf("told of %v", ends)
+		}
 	})
 }
 
@@ -162,7 +167,7 @@ func TestTheWelcomeWaitsForADiskThatTakesIt(t *testing.T) {
 	welcomes := 0
 	prepare := func(h *house) {
 		h.disk.quick, h.disk.refusal = true, errDisk
-		h.cfg.Loaded = func(int32, func(any) any) { welcomes++ }
+		h.cfg.Loaded = func(int32, Step) { welcomes++ }
 	}
 	inHouse(t, 1, prepare, func(h *house) {
 		h.expectAnswer(h.asks("read", get{"a"}), 0, nil)
@@ -174,6 +179,11 @@ func TestTheWelcomeWaitsForADiskThatTakesIt(t *testing.T) {
 		h.asks("read", get{"a"})
 		if welcomes != 1 {
 			t.Error("it came", welcomes, "times")
+		}
+		h.Welcome(0)
+		h.asks("read", get{"a"})
+		if welcomes != 2 {
+			t.Error("it came", welcomes, "times after a second welcome")
 		}
 	})
 }

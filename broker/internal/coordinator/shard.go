@@ -142,9 +142,12 @@ func (s *shard) note(f *flight, notes []machine.Note) {
 
 // hear is told what became of what the shard has begun.
 func (s *shard) hear(e event) {
-	if e.load != nil {
+	switch {
+	case e.welcome:
+		s.welcome = s.cfg.Loaded != nil // if there is no machine now, the next one has it anyway
+	case e.load != nil:
 		s.loaded(e.load)
-	} else {
+	default:
 		s.appended(e.flight, e.err)
 	}
 }
@@ -181,7 +184,7 @@ func (s *shard) loaded(l *loaded) {
 // greet lets the owner of the coordinator say what the machine must know first.
 func (s *shard) greet() {
 	s.welcome = false
-	s.cfg.Loaded(s.number, func(in any) (answer any) {
+	s.cfg.Loaded(s.number, func(in any, done func(error)) (answer any) {
 		s.last++
 		out := s.machine.Step(s.worker.now, s.last, in)
 		for _, r := range out.Replies {
@@ -189,7 +192,11 @@ func (s *shard) greet() {
 				answer = r.Value
 			}
 		}
-		s.accept(out, s.last, func(any, error) {})
+		s.accept(out, s.last, func(_ any, err error) {
+			if done != nil {
+				done(err)
+			}
+		})
 		return answer
 	})
 }

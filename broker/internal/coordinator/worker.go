@@ -12,12 +12,13 @@ type call struct {
 	done  func(reply any, err error)
 }
 
-// event tells a shard what became of something that it began: a load, or the append of a flight.
+// event tells a shard what became of something that it began: a load, or the append of a flight. Or it asks for a welcome.
 type event struct {
-	shard  *shard
-	load   *loaded
-	flight *flight
-	err    error // of the append
+	shard   *shard
+	load    *loaded
+	flight  *flight
+	err     error // of the append
+	welcome bool
 }
 
 // worker runs some of the shards, which nobody else touches.
