@@ -12,8 +12,10 @@ type pair struct {
 	allowed       []allowance
 	flights       []*flight // requests of members that wait for their answers
 	steps         int       // done so far
+	reached       int       // how many steps of its script the case did
 	free          int       // cases that a free choice of the brokers ended
 	seen          map[string]int
+	found         map[string]bool // signatures of findings
 }
 
 func newPair(kafkaAddr, targetAddr string, allowed []allowance) (*pair, error) {
@@ -102,6 +104,7 @@ func withoutNames(path string) string {
 func (p *pair) runCase(prefix string, steps []step) (*finding, error) {
 	p.forget(prefix)
 	for i, s := range steps {
+		p.reached = i + 1
 		exchanges, err := p.do(s)
 		if err != nil {
 			return nil, fmt.Errorf("step %d: %w\n%s", i+1, err, finding{prefix: prefix, steps: steps[:i+1]}.script())

@@ -102,9 +102,9 @@ func (p *pair) draw(t *testing.T, patience time.Duration, one func(seed uint64) 
 	}
 	t.Logf("first seed %d", seed)
 	end := time.Now().Add(patience)
-	found := make(map[string]bool)
+	p.found = make(map[string]bool)
 	cases := 0
-	for time.Now().Before(end) && len(found) < *findingsMax {
+	for time.Now().Before(end) && len(p.found) < *findingsMax {
 		if *seedFlag != 0 {
 			seed, end = *seedFlag, time.Now()
 		}
@@ -113,8 +113,8 @@ func (p *pair) draw(t *testing.T, patience time.Duration, one func(seed uint64) 
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		if f != nil && !found[f.signature()] {
-			found[f.signature()] = true
+		if f != nil && !p.found[f.signature()] {
+			p.found[f.signature()] = true
 			t.Errorf("seed %d: the answers differ\n%s", seed, f.script())
 		}
 		seed++
@@ -150,8 +150,8 @@ func (p *pair) drawn(seed uint64, all func(run int) (prefix string, steps []step
 		return prefix, kept
 	}
 	f, err := p.runCase(remake(nil))
-	if err != nil || f == nil {
-		return nil, err
+	if err != nil || f == nil || p.found[f.signature()] {
+		return f, err
 	}
 	return p.minimise(f, remake, total, 10*time.Second), nil
 }

@@ -77,11 +77,6 @@ func report1(t *testing.T, p *pair, s step) {
 	}
 }
 
-func (p *pair) filtered(s step, all []difference) []difference {
-	left, _ := p.notAllowed(s, all)
-	return left
-}
-
 // unknownRequest is a header of any key and version with a body of four zero
 // bytes.
 type unknownRequest struct{ key, version int16 }

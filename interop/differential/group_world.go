@@ -12,12 +12,11 @@ import (
 // depend on what its player was told, which is the same on both sides.
 type groupWorld struct {
 	*world
-	group  string
-	kind   string
-	casts  []*role
-	votes  bool // members do not agree about the order of protocols
-	step   []step
-	reason int
+	group string
+	kind  string
+	casts []*role
+	votes bool // members do not agree about the order of protocols
+	step  []step
 }
 
 // role is the idea of a player.
@@ -149,6 +148,9 @@ func (w *groupWorld) joinOf(r *role) joinSpec {
 	if w.chance(3) {
 		j.reason = "because"
 	}
+	if w.votes {
+		j.mark = votesText
+	}
 	return j
 }
 
@@ -182,7 +184,7 @@ func (w *groupWorld) joinAnew() step {
 func (w *groupWorld) oddJoin() step {
 	j := w.joinOf(w.someone())
 	other := w.someone()
-	switch w.r.IntN(12) {
+	switch w.r.IntN(11) {
 	case 0:
 		j.id = nobody
 	case 1:
@@ -203,10 +205,8 @@ func (w *groupWorld) oddJoin() step {
 		j.group = pick(w.world, []string{"", w.group + "-missing"})
 	case 9:
 		j.id, j.group, j.offers = nobody, w.group+"-missing", nil
-	case 10:
-		j.offers = []offer{{name: w.names()[1], raw: "unreadable"}}
 	default:
-		j.offers = append(slices.Clone(j.offers), j.offers...)
+		j.offers = []offer{{name: w.names()[1], raw: "unreadable"}}
 	}
 	return j.step()
 }

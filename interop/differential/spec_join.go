@@ -24,6 +24,7 @@ type joinSpec struct {
 	offers             []offer
 	session, rebalance int32 // milliseconds; long ones when 0
 	reason             string
+	mark               string // what the text says besides
 	only               string // "handed out": only while the player's id is; "": always
 }
 
@@ -63,7 +64,7 @@ func (j joinSpec) String() string {
 	if j.session != 0 || j.rebalance != 0 {
 		text += fmt.Sprintf(" session %d rebalance %d", j.session, j.rebalance)
 	}
-	return strings.TrimSpace(text + " " + j.only)
+	return strings.TrimSpace(strings.TrimSpace(text+" "+j.mark) + " " + j.only)
 }
 
 func (j joinSpec) step() step {

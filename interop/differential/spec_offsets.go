@@ -81,19 +81,24 @@ func (c commitSpec) step() step {
 				request.Generation = s.cast.player(c.of).generation + c.plus
 			}
 			for _, t := range c.topics {
-				request.Topics = append(request.Topics, t.build(s))
+				request.Topics = append(request.Topics, t.build(s, request.Generation < 0))
 			}
 			return request
 		},
 	}
 }
 
-func (t commitTopic) build(s *side) kmsg.OffsetCommitRequestTopic {
+// build leaves out metadata that are too long when short is set: a commit of
+// which nothing is kept makes a group in Kafka alone.
+func (t commitTopic) build(s *side, short bool) kmsg.OffsetCommitRequestTopic {
 	out := kmsg.NewOffsetCommitRequestTopic()
 	out.Topic, out.TopicID = t.name, s.anyID(t.name, t.byID)
 	for _, p := range t.partitions {
 		one := kmsg.NewOffsetCommitRequestTopicPartition()
 		one.Partition, one.Offset, one.LeaderEpoch, one.Metadata = p.partition, p.offset, s.epoch(t.name, p.epoch), p.metadata.pointer()
+		if short && p.metadata.times > 1000 {
+			one.Metadata = nil
+		}
 		out.Partitions = append(out.Partitions, one)
 	}
 	return out
@@ -130,7 +135,7 @@ type offsetFetchSpec struct {
 
 func (f offsetFetchSpec) step() step {
 	return step{
-		text: say("OffsetFetch", f.version, "%q %v all=%v stable=%v member %q epoch %d", f.groups, f.topics, f.all, f.stable, f.member, f.epoch),
+		text: say("OffsetFetch", f.version, "%q %v all=%v stable=%v member %q epoch %d %s", f.groups, f.topics, f.all, f.stable, f.member, f.epoch, f.again()),
 		request: func(s *side) kmsg.Request {
 			request := kmsg.NewPtrOffsetFetchRequest()
 			request.Version, request.RequireStable = f.version, f.stable
@@ -198,4 +203,14 @@ func (d offsetDeleteSpec) step() step {
 			return request
 		},
 	}
+}
+
+// again marks requests that name a group twice, or a topic; unknown ones among
+// them are all alike.
+func (f offsetFetchSpec) again() string {
+	var topics []string
+	for _, t := range f.topics {
+		topics = append(topics, t.name)
+	}
+	return again(f.groups) + again(topics)
 }

@@ -31,7 +31,10 @@ func (w *groupWorld) commit() step {
 		c.retention = pick(w.world, []int64{-1, -1, 86_400_000, 604_800_000})
 	}
 	for range 1 + w.r.IntN(2) {
-		c.topics = append(c.topics, w.commitTopic(c.version))
+		one := w.commitTopic(c.version)
+		if !slices.ContainsFunc(c.topics, func(o commitTopic) bool { return o.name == one.name }) {
+			c.topics = append(c.topics, one)
+		}
 	}
 	if w.chance(25) {
 		c.topics = nil
@@ -116,9 +119,17 @@ func (w *groupWorld) deleteOne() step {
 	s := w.deleteTopics()
 	settled := s.after
 	s.after = func(side *side, response kmsg.Response) error {
-		err := settled(side, response)
-		pause(50 * time.Millisecond)
-		return err
+		defer pause(offsetsGoAfter)
+		return settled(side, response)
 	}
 	return s
+}
+
+// offsetsGoAfter is how much later than a topic its committed offsets may go.
+const offsetsGoAfter = 50 * time.Millisecond
+
+// settleOffsetsGone waits until a topic is gone and its committed offsets too.
+func (s *side) settleOffsetsGone(name string, response kmsg.Response) error {
+	defer pause(offsetsGoAfter)
+	return s.settleDeleted(name, response)
 }

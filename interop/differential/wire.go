@@ -12,8 +12,9 @@ import (
 )
 
 // answerPatience is how long an answer may take before its absence is the
-// answer.
-const answerPatience = 15 * time.Second
+// answer. Nothing waits for it but a broker that says nothing, so it is long
+// enough for a machine that has other things to do.
+const answerPatience = 90 * time.Second
 
 // errNoAnswer stands for a broker that keeps the connection and says nothing.
 var errNoAnswer = errors.New("no answer")
