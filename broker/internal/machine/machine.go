@@ -18,6 +18,10 @@ type Token uint64
 // Record is one record of an internal topic. A nil Value is a tombstone.
 type Record struct {
 	Key, Value []byte
+	// Producer is whose transaction the record belongs to; the zero value: none.
+	Producer Producer
+	// Marker is set in control records, which end the transaction of Producer in this partition. They have no Key or Value.
+	Marker *Marker
 }
 
 // Producer is whose batch a Write is: one with a transaction. The zero value is nobody.
@@ -65,6 +69,8 @@ type Output struct {
 	Replies []Reply
 	// Notes are logged at that same moment.
 	Notes []Note
+	// Asks are what the machine wants done by others, handed out at that same moment. The answers come back as inputs.
+	Asks []any
 	// Wake is the next moment at which Tick is wanted; it replaces what an earlier output said. The zero time: never.
 	Wake time.Time
 }
