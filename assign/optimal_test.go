@@ -60,6 +60,22 @@ func TestStickyIsOptimal(t *testing.T) {
 	}
 }
 
+// TestFormerOwnersOfAnotherLevel: m3 must give up one of three. t2-0 was m5's once,
+// who cannot have it again, since it has its fill of t1; t2-3 and t2-5 were nobody's,
+// so that one of those goes. (Found by a million rebalances.)
+func TestFormerOwnersOfAnotherLevel(t *testing.T) {
+	in := assign.Input{Members: members("m0: owns t1-6 t2-1 | m1: t1 | m2: owns t1-1 t1-3 t2-4 | m3: t2 owns t1-0 t2-0 t2-3 t2-5 | m4: t2 owns t2-2 | m5: t2 t1 owns t1-0 t1-2 t1-5 t2-0 t2-1 | m6: t2"), Topics: cluster("t1:7 t2:6")}
+	for i, g := range []int32{2, 1, 0, 1, 2, 0, 0} {
+		in.Members[i].Generation = g
+	}
+	plan := prove(t, in, assign.Options{})
+	for topic, partitions := range plan.Of(3) {
+		if topic != "t2" || len(partitions) != 2 || partitions[0] != 0 {
+			t.Errorf("%s: m3 must keep t2-0 and one more", show(in, plan))
+		}
+	}
+}
+
 func checkOrderDoesNotMatter(t *testing.T, r *rand.Rand, a assign.Assignor, in assign.Input, plan assign.Plan) {
 	t.Helper()
 	other, from := shuffled(r, in)

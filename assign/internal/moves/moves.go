@@ -45,8 +45,10 @@ type Problem struct {
 	Low, High []int32
 	// Slack is by how much loads may leave that box.
 	Slack int32
-	// Former is nil, or by source the member that had its partitions once.
+	// Former is nil, or by source the member that had its partitions once and may have
+	// them again; Once is whether anybody had, who may be of another block.
 	Former []int32
+	Once   []bool
 	// Misfit is nil, or whether a hub stands in none of the racks of a source:
 	// Misfit[source*hubs+hub].
 	Misfit []bool
@@ -133,11 +135,13 @@ func (p *Problem) KeepPrice(source, m int32) int64 { return p.misfit(source, p.H
 // GivePrice is paid to give a partition of source to a hub.
 func (p *Problem) GivePrice(source, hub int32) int64 {
 	price := p.Price.Move + p.misfit(source, hub)
-	if p.Former != nil && p.Former[source] != group.None {
+	if p.once(source) {
 		price += p.Price.Estranged
 	}
 	return price
 }
+
+func (p *Problem) once(source int32) bool { return p.Once != nil && p.Once[source] }
 
 // ReturnPrice is paid to give a partition of source back to its former owner.
 func (p *Problem) ReturnPrice(source int32) int64 {

@@ -38,7 +38,7 @@ func (f *flow) placeDirect(total []int32) (open int) {
 	for s := range f.members {
 		a := p.Hubs.Start[s]
 		switch {
-		case f.excess[s] == 0 || p.Former != nil && p.Former[s] >= 0:
+		case f.excess[s] == 0 || p.once(s):
 		case p.Hubs.Size(s) == 1 && p.misfit(s, p.Hubs.Items[a]) == 0:
 			f.out.Through[a] = f.excess[s]
 			total[p.Hubs.Items[a]] += f.excess[s]
@@ -104,7 +104,7 @@ func (g *guess) mend() {
 func (g *guess) share(s int32, do func(a int32, part float64)) {
 	p := g.f.p
 	free := g.f.excess[s]
-	if free == 0 || p.Former != nil && p.Former[s] >= 0 {
+	if free == 0 || p.once(s) {
 		return
 	}
 	sum := 0.0

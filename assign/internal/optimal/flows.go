@@ -11,7 +11,8 @@ import (
 // its block, or a member of a lower block could fill its box with what belongs
 // to another; with slack the boxes are all there is.
 func (s *solver) movesProblem(price moves.Price) *moves.Problem {
-	p := &moves.Problem{Arena: s.Arena, Owners: s.owners, Owned: s.owned, Slack: s.Slack, Former: s.former(), Price: price}
+	p := &moves.Problem{Arena: s.Arena, Owners: s.owners, Owned: s.owned, Slack: s.Slack, Price: price}
+	p.Former, p.Once = s.former()
 	hubs := s.hubs()
 	p.Hub, p.Members = hubs.of, hubs.members
 	p.Supply = s.Ints(len(s.sources.Class))
@@ -104,16 +105,17 @@ func (s *solver) forbid(owned []int32, a int32) []int32 {
 	return owned
 }
 
-// former returns the former owner of each source.
-func (s *solver) former() []int32 {
+// former returns the former owner of each source, and whether there is one.
+func (s *solver) former() (of []int32, once []bool) {
 	if s.Former == nil {
-		return nil
+		return nil, nil
 	}
-	of := make([]int32, len(s.sources.Class))
+	of, once = make([]int32, len(s.sources.Class)), make([]bool, len(s.sources.Class))
 	for i := range of {
 		of[i] = s.Former[s.sources.Of(int32(i))[0].From]
+		once[i] = of[i] != group.None
 	}
-	return of
+	return of, once
 }
 
 // hubs groups members by class and rack; the hubs of a class have consecutive numbers.
