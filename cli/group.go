@@ -89,7 +89,7 @@ func (f *isolationFlag) level() (groups.Isolation, error) {
 // field prints one line of a description: a name and its value, or nothing when that is empty.
 func field(w io.Writer, name, value string) {
 	if value != "" {
-		fmt.Fprintf(w, "%-12s %s\n", name+":", value)
+		fmt.Fprintf(w, "%-12s %s\n", name+":", visible(value))
 	}
 }
 

@@ -69,14 +69,15 @@ func (d groupDelete) groups(ctx context.Context, a *app, c groups.Client, names 
 	for _, name := range names {
 		found, err := c.Look(ctx, name)
 		switch {
-		case errors.Is(err, groups.ErrUnknown):
-			failures = append(failures, d.missing(ctx, c, name))
-		case err != nil && ctx.Err() != nil:
-			return err
-		case err != nil:
-			failures, found.Error = append(failures, err), err.Error()
-		default:
+		case err == nil:
 			ready = append(ready, name)
+		case ctx.Err() != nil:
+			return err
+		case errors.Is(err, groups.ErrUnknown):
+			err = d.missing(ctx, c, name)
+		}
+		if err != nil {
+			failures, found.Error = append(failures, err), err.Error()
 		}
 		list = append(list, found)
 	}
@@ -123,11 +124,9 @@ func (d groupDelete) text(w io.Writer, list []groups.Deleted) {
 	would := 0
 	for _, g := range list {
 		switch {
-		case g.State == "":
-			if d.ifExists {
-				fmt.Fprintf(w, "group %s does not exist\n", g.Group)
-			}
 		case g.Error != "": // told as an error
+		case g.State == "":
+			fmt.Fprintf(w, "group %s does not exist\n", g.Group)
 		case g.Deleted:
 			fmt.Fprintf(w, "deleted group %s with %s\n", g.Group, count(g.Offsets, "committed offset"))
 		default:

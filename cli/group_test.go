@@ -125,7 +125,14 @@ func TestLagIsToldByPartitionAndInAll(t *testing.T) {
 		"lag of orders: 10, and 1463 blocked by open transactions, 1 partition without a committed offset, 1 partition whose end nobody tells")
 	c.want(c.do("group", "lag", "orders", "--topic", "orders:0,2"), "lag of orders: 10\n")
 	c.want(c.fail(1, "", "group", "lag", "orders", "--topic", "oders"), `no offsets of the topic "oders"`, `"orders"`)
-	var list []groupLag
+	f.groups["slow"] = &fakeGroup{kind: "classic", state: "Empty", commits: map[place]fakeCommit{{"orders", 1}: {50, -1, ""}}}
+	f.groups["shared"] = &fakeGroup{kind: "share", state: "Stable"}
+	sums := "GROUP   STATE   PARTITIONS  LAG  BLOCKED  NOTE\nslow    Empty   1           150  1463\norders  Stable  5           10   1463     1 partition without a committed offset, 1 partition whose end nobody tells\n"
+	if got := c.do("group", "lag", "--all"); got != sums {
+		t.Errorf("got\n%s", got)
+	}
+	c.want(c.do("group", "lag", "--all", "--topic", "gone"), "slow    Empty   0           0")
+	var list []laggingGroup
 	decode(t, c.do("group", "lag", "orders", "--json", "--isolation", "read-uncommitted"), &list)
 	if len(list) != 1 || list[0].Lag != 1473 || list[0].Blocked != 0 || list[0].Unknown != 1 || len(list[0].Partitions) != 5 {
 		t.Errorf("%+v", list)
@@ -167,6 +174,8 @@ func TestGroupSlipsAreCaught(t *testing.T) {
 		{"group lst", `skein group has no command "lst"`, `"list"`},
 		{"group describe", "needs the name of a group", "usage"},
 		{"group history a b", "nothing else", ""},
+		{"group lag", "needs the name of a group, or --all", ""},
+		{"group lag g --all", "--all and the names", "keep one"},
 		{"group lag g --isolation dirty", "not a level", "read_committed"},
 		{"group lag g --topic t:x", `"x" in "t:x" is not a partition`, "TOPIC:0,1"},
 		{"group reset-offsets g --all-topics", "where to", "--to-earliest"},

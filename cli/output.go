@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -23,7 +24,7 @@ func newTable(w io.Writer, headings ...string) table {
 func (t table) row(cells ...any) {
 	words := make([]string, len(cells))
 	for i, c := range cells {
-		words[i] = fmt.Sprint(c)
+		words[i] = visible(fmt.Sprint(c))
 	}
 	*t.rows = append(*t.rows, words)
 }
@@ -48,6 +49,16 @@ func (t table) flush() {
 		}
 		fmt.Fprintln(t.w, strings.TrimRight(line.String(), " "))
 	}
+}
+
+// visible shows what would move the cursor, or worse, as Go writes it: names
+// and texts of others come from anybody.
+func visible(s string) string {
+	if !strings.ContainsFunc(s, unicode.IsControl) {
+		return s
+	}
+	quoted := strconv.QuoteToGraphic(s)
+	return quoted[1 : len(quoted)-1]
 }
 
 // bytesText is a size for people: 1.5 MiB.

@@ -66,3 +66,14 @@ func TestProgressTellsTheStage(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestTablesStayTablesWhateverIsInThem(t *testing.T) {
+	var b bytes.Buffer
+	table := newTable(&b, "NAME", "NOTE")
+	table.row("grüße\n", "\x1b[2Jgone\t\"quoted\"")
+	table.row("x", "plain \"quoted\"")
+	table.flush()
+	if got, want := b.String(), "NAME     NOTE\ngrüße\\n  \\x1b[2Jgone\\t\\\"quoted\\\"\nx        plain \"quoted\"\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
