@@ -56,10 +56,11 @@ func (f *fetch) enlist() bool {
 
 // arm sets the timer, and hears of the end of the connection.
 func (f *fetch) arm() {
+	now := f.handler.Now()
 	if f.deadline.IsZero() {
-		f.deadline = time.Now().Add(time.Duration(f.maxWaitMs) * time.Millisecond)
+		f.deadline = now.Add(time.Duration(f.maxWaitMs) * time.Millisecond)
 	}
-	left := time.Until(f.deadline)
+	left := f.deadline.Sub(now)
 	if f.timer == nil {
 		f.timer = time.AfterFunc(left, f.onTime)
 	} else {

@@ -118,7 +118,7 @@ func (t *Table) keepHouse(ctx context.Context) error {
 		{every: func() time.Duration { return tidyInterval }, do: t.tidy},
 		{every: func() time.Duration { return tidyInterval }, do: t.makeAgain},
 	}
-	now := time.Now()
+	now := t.opts.Now()
 	for _, c := range chores {
 		c.next = now.Add(c.every())
 	}
@@ -131,7 +131,7 @@ func (t *Table) keepHouse(ctx context.Context) error {
 			return nil
 		}
 		for _, c := range chores {
-			if now := time.Now(); !now.Before(c.next) {
+			if now := t.opts.Now(); !now.Before(c.next) {
 				if err := c.do(ctx); err != nil {
 					return err
 				}
@@ -157,16 +157,16 @@ func later(now, ms int64) int64 {
 
 // rest waits until a chore is due or somebody pokes.
 func (t *Table) rest(ctx context.Context, chores []*chore) bool {
-	next := chores[0].next
+	now, next := t.opts.Now(), chores[0].next
 	for _, c := range chores {
-		if latest := time.Now().Add(c.every()); c.next.After(latest) {
+		if latest := now.Add(c.every()); c.next.After(latest) {
 			c.next = latest // it is due more often now
 		}
 		if c.next.Before(next) {
 			next = c.next
 		}
 	}
-	timer := time.NewTimer(time.Until(next))
+	timer := time.NewTimer(next.Sub(now))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -271,10 +271,11 @@ func (t *Table) syncSegments() error {
 
 // flush is SyncSegment with an event.
 func (p *Partition) flush() error {
-	started := time.Now()
+	now := p.table.opts.Now
+	started := now()
 	err := p.SyncSegment()
 	if err == nil && p.table.opts.Events.Flushed != nil {
-		p.table.opts.Events.Flushed(time.Since(started))
+		p.table.opts.Events.Flushed(now().Sub(started))
 	}
 	return err
 }

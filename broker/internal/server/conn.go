@@ -17,7 +17,7 @@ type Conn struct {
 	info   ListenerInfo
 	server *Server
 	net    net.Conn
-	ctx    context.Context
+	ctx    context.Context // its own life: see CONTRIBUTING
 	cancel context.CancelCauseFunc
 
 	// Of the reader alone.

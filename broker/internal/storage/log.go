@@ -20,7 +20,8 @@ var ErrClosed = errors.New("log is closed")
 // goroutines, save that Write wants one caller at a time to make sense.
 //
 // Who may do what: the holder of writing appends, rolls and replaces the list of
-// segments, and is held up by nothing but the page cache; the holder of upkeep
+// segments, and is held up by nothing but the page cache, save by making the files of
+// a new segment and by taking back a write that failed; the holder of upkeep
 // takes segments out of the log and puts cleaned ones in; the holder of syncing
 // waits for the disk. Readers take the list as it is. Where two are held, upkeep
 // or syncing was taken first, then writing, then mu.
