@@ -109,12 +109,20 @@ var ErrUnavailable = errors.New("not available on this machine")
 // ErrUnavailable when Kafka could not be had; any other is a fault. Whoever
 // starts a broker stops it.
 func Start(ctx context.Context, o Options) (*Broker, error) {
-	b, err := Launch(ctx, o)
-	if err != nil {
-		return nil, err
+	for tries := 1; ; tries++ {
+		b, err := Launch(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		if err = b.Await(ctx); err == nil || tries == portTries || !b.process.PortTaken() {
+			return b, err
+		}
 	}
-	return b, b.Await(ctx)
 }
+
+// portTries is how often Start looks for ports that nobody takes before Kafka
+// does, which must know them beforehand.
+const portTries = 5
 
 // Launch is Start without the wait: the process has just been started. ctx
 // bounds the preparations.

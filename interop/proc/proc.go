@@ -100,7 +100,15 @@ func Output(cmd *exec.Cmd) (string, error) {
 	return out.String(), nil
 }
 
+// PortTaken says that the child has ended, or is about to, since somebody has
+// the port that it was to listen on.
+func (p *Process) PortTaken() bool {
+	return strings.Contains(strings.ToLower(p.log.tail()), "address already in use")
+}
+
 // FreePort is a TCP port of the loopback interface that was free a moment ago.
+// Somebody may take it before it is used, for a connection if for nothing else:
+// whoever can has the child choose, or tries again when it is PortTaken.
 func FreePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -6,13 +6,11 @@ package skein
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -74,13 +72,9 @@ func Start(t testing.TB, o Options) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	port, err := proc.FreePort()
-	if err != nil {
-		return nil, err
-	}
 	dir := t.TempDir()
 	b := &Broker{
-		Addr:     net.JoinHostPort("127.0.0.1", strconv.Itoa(port)),
+		Addr:     anyPort,
 		DataDir:  o.DataDir,
 		command:  command,
 		log:      filepath.Join(dir, "skein.log"),
@@ -100,9 +94,24 @@ func Start(t testing.TB, o Options) (*Broker, error) {
 	return b, nil
 }
 
+// anyPort lets the broker choose, and say what it chose.
+const anyPort = "127.0.0.1:0"
+
 // Start starts the broker again, on the same data and address, after Kill or
-// Stop.
+// Stop. Whoever has taken the port meanwhile, for a connection of its own, is
+// waited for.
 func (b *Broker) Start(ctx context.Context) error {
+	ready, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	for {
+		err := b.start(ready)
+		if err == nil || !b.process.PortTaken() || ready.Err() != nil {
+			return err
+		}
+	}
+}
+
+func (b *Broker) start(ctx context.Context) error {
 	args := []string{"serve", "--listen", b.Addr, "--data", b.DataDir, "--http", ""}
 	args = append(args, settingFlags(b.settings)...)
 	cmd := exec.Command(b.command, args...)
@@ -112,14 +121,19 @@ func (b *Broker) Start(ctx context.Context) error {
 		return err
 	}
 	b.process, b.killed = process, false
-	ready, cancel := context.WithTimeout(ctx, startPatience)
-	defer cancel()
-	if _, err := process.Await(ready, "ready"); err != nil {
+	line, err := process.Await(ctx, readyLine)
+	if err != nil {
 		process.Kill()
 		return err
 	}
+	if b.Addr == anyPort {
+		b.Addr, _, _ = strings.Cut(line[strings.Index(line, readyLine)+len(readyLine):], ",")
+	}
 	return nil
 }
+
+// readyLine is followed by the address of the first listener and a comma.
+const readyLine = "skein is ready: PLAINTEXT://"
 
 // withoutOurs takes out what is meant for the tests: the broker reads its
 // settings from variables that begin alike.
