@@ -88,8 +88,8 @@ func (h *hearing) hear(m int32) {
 			continue
 		}
 		next = follow(next, t)
-		n := uint32(h.x.Count(t))
-		owner := h.c.owner[h.x.Base[t]:]
+		base, end := h.x.Base[t], h.x.Base[t+1]
+		owner, n := h.c.owner[base:end], uint32(end-base)
 		mine := h.subscribed[t] == h.x.MemberClass[m]+1
 		for _, p := range o.Partitions {
 			switch {
@@ -97,7 +97,7 @@ func (h *hearing) hear(m int32) {
 			case mine && owner[p] == group.None:
 				owner[p] = m
 			case owner[p] != m:
-				h.dispute(h.x.Base[t]+p, m, mine)
+				h.dispute(base+p, m, mine)
 			}
 		}
 	}

@@ -6,26 +6,33 @@ import "github.com/skeinstream/skein/assign/internal/group"
 // pass counts, one fills.
 func (x *index) plan(owner []int32) Plan {
 	n := len(x.order)
-	c := columns{x: x, owner: owner, last: x.Ints(n), partitions: x.Ints(n + 1), shares: x.Ints(n + 1)}
+	c := columns{x: x, owner: owner, of: make([]column, n)}
 	c.count()
-	group.Accumulate(c.partitions)
-	group.Accumulate(c.shares)
-	p := Plan{topics: x.names, partitions: make([]int32, c.partitions[n]), shares: make([]share, c.shares[n]+1), members: make([][2]int32, n)}
-	p.shares[c.shares[n]].start = c.partitions[n]
+	partitions, shares := c.begin()
+	p := Plan{topics: x.names, partitions: make([]int32, partitions), shares: make([]share, shares+1), members: make([][2]int32, n)}
+	p.shares[shares].start = partitions
 	for m, at := range x.order {
-		p.members[at] = [2]int32{c.shares[m], c.shares[m+1]}
+		p.members[at][0] = c.of[m].shares
 	}
 	c.fill(&p)
+	for m, at := range x.order {
+		p.members[at][1] = c.of[m].shares
+	}
 	return p
 }
 
-// columns counts, and then points to the next free element, by member.
+// columns are what each member gets.
 type columns struct {
 	x     *index
 	owner []int32
-	// last is one more than the topic that a member got something of last.
-	last               []int32
-	partitions, shares []int32
+	of    []column
+}
+
+// column counts, and then points to the next free element, of one member.
+type column struct {
+	// last is one more than the topic that the member got something of last.
+	last               int32
+	partitions, shares int32
 }
 
 func (c *columns) count() {
@@ -34,29 +41,41 @@ func (c *columns) count() {
 			if m == group.None {
 				continue
 			}
-			c.partitions[m+1]++
-			if c.last[m] != t+1 {
-				c.last[m] = t + 1
-				c.shares[m+1]++
+			k := &c.of[m]
+			k.partitions++
+			if k.last != t+1 {
+				k.last = t + 1
+				k.shares++
 			}
 		}
 	}
 }
 
+// begin turns counts into where members' columns begin; it returns the sums.
+func (c *columns) begin() (partitions, shares int32) {
+	for m := range c.of {
+		k := &c.of[m]
+		k.last = 0
+		k.partitions, partitions = partitions, partitions+k.partitions
+		k.shares, shares = shares, shares+k.shares
+	}
+	return partitions, shares
+}
+
 func (c *columns) fill(p *Plan) {
-	clear(c.last)
 	for t := range int32(len(c.x.names)) {
 		for i, m := range c.owner[c.x.Base[t]:c.x.Base[t+1]] {
 			if m == group.None {
 				continue
 			}
-			at := c.partitions[m]
-			c.partitions[m] = at + 1
+			k := &c.of[m]
+			at := k.partitions
+			k.partitions = at + 1
 			p.partitions[at] = int32(i)
-			if c.last[m] != t+1 {
-				c.last[m] = t + 1
-				p.shares[c.shares[m]] = share{t, at}
-				c.shares[m]++
+			if k.last != t+1 {
+				k.last = t + 1
+				p.shares[k.shares] = share{t, at}
+				k.shares++
 			}
 		}
 	}
