@@ -4,6 +4,7 @@ package broker_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -118,8 +119,8 @@ func (s *benchBroker) cpu() (used int64) {
 	return used
 }
 
-// clients sends b.N requests, one at a time on each of so many connections, and reports what one costs the broker.
-func (s *benchBroker) clients(requests []kmsg.Request) {
+// clients sends b.N requests, each on a connection of its own and so many of them at once, and reports what one costs the broker.
+func (s *benchBroker) clients(requests []kmsg.Request, deep int) {
 	conns := make([]*benchConn, len(requests))
 	for i, req := range requests {
 		conns[i] = s.dial()
@@ -133,7 +134,7 @@ func (s *benchBroker) clients(requests []kmsg.Request) {
 		if i < s.b.N%len(conns) {
 			n++
 		}
-		all.Go(func() { c.repeat(requests[i], n) })
+		all.Go(func() { c.repeat(requests[i], n, deep) })
 	}
 	all.Wait()
 	s.b.StopTimer()
@@ -144,6 +145,7 @@ func (s *benchBroker) clients(requests []kmsg.Request) {
 type benchConn struct {
 	b      *testing.B
 	conn   net.Conn
+	in     *bufio.Reader
 	answer [64 << 10]byte
 }
 
@@ -154,7 +156,7 @@ func (s *benchBroker) dial() *benchConn {
 		s.b.Fatal(err)
 	}
 	s.b.Cleanup(func() { _ = conn.Close() })
-	return &benchConn{b: s.b, conn: conn}
+	return &benchConn{b: s.b, conn: conn, in: bufio.NewReader(conn)}
 }
 
 // must asks until the answer is one without an error: the coordinator may be loading.
@@ -199,21 +201,34 @@ func (c *benchConn) exchange(frame []byte) ([]byte, error) {
 	if _, err := c.conn.Write(frame); err != nil {
 		return nil, err
 	}
-	if _, err := io.ReadFull(c.conn, c.answer[:4]); err != nil {
+	return c.answered()
+}
+
+// answered reads one answer. It is valid until the next.
+func (c *benchConn) answered() ([]byte, error) {
+	if _, err := io.ReadFull(c.in, c.answer[:4]); err != nil {
 		return nil, err
 	}
 	body := c.answer[:binary.BigEndian.Uint32(c.answer[:])]
-	_, err := io.ReadFull(c.conn, body)
+	_, err := io.ReadFull(c.in, body)
 	return body, err
 }
 
-// repeat sends a request n times. The last answer must be without an error.
-func (c *benchConn) repeat(req kmsg.Request, n int) {
-	frame := frameOf(req)
-	for range n {
-		if _, err := c.exchange(frame); err != nil {
+// repeat sends a request n times, so many at once. The last answer must be without an error.
+func (c *benchConn) repeat(req kmsg.Request, n, deep int) {
+	frames := bytes.Repeat(frameOf(req), deep)
+	size := len(frames) / deep
+	for left := n; left > 0; left -= deep {
+		at := min(deep, left)
+		if _, err := c.conn.Write(frames[:at*size]); err != nil {
 			c.b.Error(err)
 			return
+		}
+		for range at {
+			if _, err := c.answered(); err != nil {
+				c.b.Error(err)
+				return
+			}
 		}
 	}
 	c.must(req)
@@ -237,13 +252,13 @@ func codeOf(resp kmsg.Response) int16 {
 // BenchmarkOffsetCommit commits single offsets, each connection those of a group of its own. A million may cost the broker
 // 10 seconds of CPU time, that is 10 µs each.
 func BenchmarkOffsetCommit(b *testing.B) {
-	for _, connections := range []int{1, 10, 100} {
-		b.Run(fmt.Sprint(connections, "-connections"), func(b *testing.B) {
-			requests := make([]kmsg.Request, connections)
+	for _, c := range []struct{ connections, deep int }{{1, 1}, {10, 1}, {100, 1}, {1000, 1}, {10, 20}} {
+		b.Run(fmt.Sprintf("%dx%d", c.connections, c.deep), func(b *testing.B) {
+			requests := make([]kmsg.Request, c.connections)
 			for i := range requests {
 				requests[i] = commitRequest(fmt.Sprint("group-", i))
 			}
-			startBenchBroker(b).clients(requests)
+			startBenchBroker(b).clients(requests, c.deep)
 		})
 	}
 }
@@ -269,7 +284,7 @@ func BenchmarkHeartbeat(b *testing.B) {
 			for i := range requests {
 				requests[i] = s.member(fmt.Sprint("group-", i))
 			}
-			s.clients(requests)
+			s.clients(requests, 1)
 		})
 	}
 }

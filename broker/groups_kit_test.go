@@ -272,8 +272,8 @@ func (m *member) stay(until time.Time, every time.Duration, plan func(id string)
 // echo assigns to every member its id.
 func echo(id string) []byte { return []byte("for " + id) }
 
-// commitOffset commits one offset of a group without members, or of m when it is not nil.
-func commitOffset(w *wire, group string, m *member, topic string, partition int32, offset int64) error {
+// commitOf commits one offset of a group without members, or of m when it is not nil.
+func commitOf(group string, m *member, topic string, partition int32, offset int64) *kmsg.OffsetCommitRequest {
 	req := kmsg.NewPtrOffsetCommitRequest()
 	req.Group, req.Generation = group, -1
 	if m != nil {
@@ -285,7 +285,11 @@ func commitOffset(w *wire, group string, m *member, topic string, partition int3
 	p.Partition, p.Offset, p.LeaderEpoch, p.Metadata = partition, offset, 3, kmsg.StringPtr(fmt.Sprint("at ", offset))
 	t.Partitions = append(t.Partitions, p)
 	req.Topics = append(req.Topics, t)
-	resp, err := ask[*kmsg.OffsetCommitResponse](w, req)
+	return req
+}
+
+func commitOffset(w *wire, group string, m *member, topic string, partition int32, offset int64) error {
+	resp, err := ask[*kmsg.OffsetCommitResponse](w, commitOf(group, m, topic, partition, offset))
 	if err != nil {
 		return err
 	}

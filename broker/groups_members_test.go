@@ -2,6 +2,9 @@ package broker
 
 import (
 	"bytes"
+	"context"
+	"log/slog"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -211,4 +214,59 @@ func TestOffsetsGoWithTheirTopic(t *testing.T) {
 			w = h.wire()
 		}
 	})
+}
+
+// The commits of one connection may be under way together, also while the topic of the groups is made, and the last one that
+// is taken stands.
+func TestCommitsOfAConnectionStayInOrder(t *testing.T) {
+	inBubble(t, nil, func(h *house) {
+		h.logger = slog.New(yielding{slog.DiscardHandler}) // others come in between when the topic has been made
+		h.restart()
+		h.createTopic("t", 1)
+		last := int64(-1)
+		for range 5 {
+			w := h.wire()
+			const n = 100
+			for i := range int64(n) {
+				if err := w.send(commitOf("g", nil, "t", 0, i)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i := range int64(n) {
+				resp, err := w.receive()
+				if err == nil {
+					err = failed(resp.(*kmsg.OffsetCommitResponse).Topics[0].Partitions[0].ErrorCode)
+				}
+				switch err {
+				case nil:
+					last = i
+				case kerr.CoordinatorLoadInProgress:
+				default:
+					t.Fatalf("commit %d: %v", i, err)
+				}
+			}
+			err := retrying(func() error {
+				got, err := committedOffset(w, "g", "t", 0)
+				if err == nil && got != last {
+					t.Errorf("offset %d, want %d", got, last)
+				}
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// yielding is a logger that lets others go first whenever something is logged.
+type yielding struct{ slog.Handler }
+
+func (yielding) Enabled(context.Context, slog.Level) bool { return true }
+
+func (yielding) Handle(context.Context, slog.Record) error {
+	for range 1000 {
+		runtime.Gosched()
+	}
+	return nil
 }

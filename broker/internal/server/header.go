@@ -16,8 +16,9 @@ const (
 
 // Kinds of requests that framing itself has rules for.
 const (
-	keyProduce     = 0
-	keyApiVersions = 18
+	keyProduce      = 0
+	keyOffsetCommit = 8
+	keyApiVersions  = 18
 )
 
 var (

@@ -31,7 +31,7 @@ type scripted struct {
 }
 
 func (h *scripted) Supports(key, version int16) bool {
-	return (key >= 0 && key <= 3 || key == keyApiVersions) && version >= 0 && version <= 12
+	return (key >= 0 && key <= 3 || key == keyOffsetCommit || key == 9 || key == keyApiVersions) && version >= 0 && version <= 12
 }
 func (h *scripted) Flexible(_, version int16) bool        { return version >= flexibleFrom }
 func (h *scripted) Limits(key int16) Limits               { return h.limits[key] }

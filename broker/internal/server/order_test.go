@@ -44,26 +44,29 @@ func TestManyFramesInOneWrite(t *testing.T) {
 	})
 }
 
-// A Produce may start while earlier Produces wait for the disk, and no answer overtakes (T6).
+// A Produce may start while earlier Produces wait for the disk, as may an OffsetCommit after others, and no answer overtakes (T6).
 func TestProducesOverlapAndAnswersKeepTheirOrder(t *testing.T) {
-	eachTransport(t, func(t *testing.T, dial func(*testServer) *client) {
-		waiting := make(chan *Request, 3)
-		c := dial(handle(parked(waiting)).start(t, Config{}))
-		c.ask(frame(keyProduce, 0, 1, ""), frame(keyProduce, 0, 2, ""), frame(keyProduce, 0, 3, ""))
-		first, second, third := <-waiting, <-waiting, <-waiting
-		third.Reply(Response{Body: []byte("c")})
-		second.Reply(Response{Body: []byte("b")})
-		first.Reply(Response{Body: []byte("a")})
-		c.wantAnswer(1, "a")
-		c.wantAnswer(2, "b")
-		c.wantAnswer(3, "c")
-	})
+	for _, key := range []int16{keyProduce, keyOffsetCommit} {
+		eachTransport(t, func(t *testing.T, dial func(*testServer) *client) {
+			waiting := make(chan *Request, 3)
+			c := dial(handle(parked(waiting)).start(t, Config{}))
+			c.ask(frame(key, 0, 1, ""), frame(key, 0, 2, ""), frame(key, 0, 3, ""))
+			first, second, third := <-waiting, <-waiting, <-waiting
+			third.Reply(Response{Body: []byte("c")})
+			second.Reply(Response{Body: []byte("b")})
+			first.Reply(Response{Body: []byte("a")})
+			c.wantAnswer(1, "a")
+			c.wantAnswer(2, "b")
+			c.wantAnswer(3, "c")
+		})
+	}
 }
 
-// Everything but Produce after Produce waits for what is before it.
+// Everything but Produce after Produce and OffsetCommit after OffsetCommit waits for what is before it.
 func TestOthersWaitForEarlierRequests(t *testing.T) {
 	for _, tt := range []struct{ first, second int16 }{
 		{keyProduce, keyMetadata}, {keyFetch, keyProduce}, {keyFetch, keyFetch}, {keyFetch, keyApiVersions},
+		{keyProduce, keyOffsetCommit}, {keyOffsetCommit, keyProduce}, {keyOffsetCommit, 9}, {keyOffsetCommit, keyFetch},
 	} {
 		t.Run(fmt.Sprintf("%d after %d", tt.second, tt.first), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

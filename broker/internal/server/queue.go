@@ -14,22 +14,19 @@ const (
 type queue struct {
 	first, last *Request
 	length      int   // requests read and not yet written; those being written are no longer in the list but count
-	open        int   // of them not finished by the handler
-	openOther   int   // of these, other than Produce
+	open        int   // of them not finished by the handler; all are of openKey
+	openKey     int16 // when open is not 0
 	unwritten   int64 // bytes in memory of finished responses
 }
 
 // mayStart tells whether a request with this key may be handed to the handler now. A Produce may follow a Produce that
-// is not finished: they only append, in order, and wait for the disk together. All else waits for everything before it,
-// since it could see, or overtake, what that is about to change.
+// is not finished, and an OffsetCommit an OffsetCommit: they only append, in order, and wait for the disk together. All
+// else waits for everything before it, since it could see, or overtake, what that is about to change.
 func (q *queue) mayStart(key int16) bool {
 	if q.length >= maxInFlight || q.unwritten > maxUnwritten {
 		return false
 	}
-	if key == keyProduce {
-		return q.openOther == 0
-	}
-	return q.open == 0
+	return q.open == 0 || key == q.openKey && (key == keyProduce || key == keyOffsetCommit)
 }
 
 func (q *queue) push(r *Request) {
@@ -41,17 +38,12 @@ func (q *queue) push(r *Request) {
 	q.last = r
 	q.length++
 	q.open++
-	if r.Key != keyProduce {
-		q.openOther++
-	}
+	q.openKey = r.Key
 }
 
 // finished notes that the handler is done with r.
 func (q *queue) finished(r *Request) {
 	q.open--
-	if r.Key != keyProduce {
-		q.openOther--
-	}
 	q.unwritten += r.result.memory
 }
 
