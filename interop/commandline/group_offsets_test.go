@@ -20,6 +20,9 @@ func TestOffsetsAreResetAsKafkasOwnToolDoes(t *testing.T) {
 	for _, on := range []string{underTest, kafka.V4} {
 		t.Run(on, func(t *testing.T) {
 			resets(t, newBoth(t, on))
+			if t.Failed() {
+				return
+			}
 			report.Note(t, report.Run, "skein group reset-offsets on "+on, "plans and files as kafka-consumer-groups makes them")
 		})
 	}

@@ -260,6 +260,9 @@ func TestGroupsLookLikeInKafkasOwnTool(t *testing.T) {
 			} else {
 				x.refused("it is no Skein broker", "group", "history", "app")
 			}
+			if t.Failed() {
+				return
+			}
 			report.Note(t, report.Run, "skein group on "+on, "described as kafka-consumer-groups does")
 		})
 	}
