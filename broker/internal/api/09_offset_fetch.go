@@ -118,18 +118,26 @@ func (d *repeatedOffsets) drop(g *kmsg.OffsetFetchRequestGroup) bool {
 	return false
 }
 
-// knownTopics are the topics that the group can be asked about: with a name. nil stays nil.
+// knownTopics are the topics that the group can be asked about, those with a name. They get the id of the topic that there
+// is now: what was committed for an earlier one of its name is none of its business. nil stays nil.
 func (h *Handler) knownTopics(version int16, asked []kmsg.OffsetFetchRequestGroupTopic) []kmsg.OffsetFetchRequestGroupTopic {
-	if version < fetchOffsetTopicID || asked == nil {
-		return asked
+	if asked == nil {
+		return nil
 	}
 	s := h.Catalog.Snapshot()
 	known := make([]kmsg.OffsetFetchRequestGroupTopic, 0, len(asked))
 	for i := range asked {
-		if topic := s.TopicByID(asked[i].TopicID); topic != nil {
-			asked[i].Topic = topic.Name
-			known = append(known, asked[i])
+		a := &asked[i]
+		if version < fetchOffsetTopicID {
+			if topic := s.Topic(a.Topic); topic != nil {
+				a.TopicID = topic.ID
+			}
+		} else if topic := s.TopicByID(a.TopicID); topic != nil {
+			a.Topic = topic.Name
+		} else {
+			continue
 		}
+		known = append(known, *a)
 	}
 	return known
 }
@@ -145,7 +153,7 @@ func (h *Handler) fetchedGroup(version int16, asked *kmsg.OffsetFetchRequestGrou
 		g.Topics = noOffsets(asked.Topics, code)
 	case code != 0:
 	case asked.Topics == nil:
-		g.Topics = h.withIDs(version, found.Topics)
+		g.Topics = h.current(version, found.Topics)
 	default:
 		g.Topics = inOrder(version, asked.Topics, found.Topics)
 	}
@@ -166,18 +174,20 @@ func noOffsets(asked []kmsg.OffsetFetchRequestGroupTopic, code int16) (topics []
 	return topics
 }
 
-// withIDs gives every topic its id, where the version names topics by it. One that has none any more cannot be told.
-func (h *Handler) withIDs(version int16, found []kmsg.OffsetFetchResponseGroupTopic) []kmsg.OffsetFetchResponseGroupTopic {
-	if version < fetchOffsetTopicID {
-		return found
-	}
+// current leaves out offsets of topics that are gone and have a successor of their name, and gives every topic its id. Where
+// the version names topics by id, one that has none any more cannot be told.
+func (h *Handler) current(version int16, found []kmsg.OffsetFetchResponseGroupTopic) []kmsg.OffsetFetchResponseGroupTopic {
 	s := h.Catalog.Snapshot()
 	told := make([]kmsg.OffsetFetchResponseGroupTopic, 0, len(found))
 	for _, t := range found {
-		if topic := s.Topic(t.Topic); topic != nil {
-			t.TopicID = topic.ID
-			told = append(told, t)
+		topic := s.Topic(t.Topic)
+		if topic == nil && version >= fetchOffsetTopicID || topic != nil && t.TopicID != (catalog.ID{}) && t.TopicID != topic.ID {
+			continue
 		}
+		if topic != nil {
+			t.TopicID = topic.ID
+		}
+		told = append(told, t)
 	}
 	return told
 }

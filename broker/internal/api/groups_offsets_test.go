@@ -226,6 +226,32 @@ func TestOffsetFetchByTopicID(t *testing.T) {
 	})
 }
 
+// An offset of an earlier topic is not one of a topic that has its name now.
+func TestOffsetFetchMeansTheTopicThatThereIs(t *testing.T) {
+	g := &fakeGroups{answer: func(_ string, in any) (any, error) {
+		resp := offsetsOf(in.(group.Fetch))
+		for i := range resp.Topics {
+			if resp.Topics[i].Topic == "a" {
+				resp.Topics[i].TopicID = [16]byte{1} // of a topic that was deleted
+			}
+		}
+		return resp, nil
+	}}
+	withGroups(t, g, func(b *testBroker) {
+		req := kmsg.NewPtrOffsetFetchRequest()
+		req.Group, req.Topics = "g", []kmsg.OffsetFetchRequestTopic{{Topic: "none", Partitions: []int32{0}}, {Topic: "b", Partitions: []int32{0}}}
+		ask[*kmsg.OffsetFetchResponse](b, 5, req)
+		in := g.inputs()[0].in.(group.Fetch)
+		if in.Topics[0].TopicID != [16]byte{} || in.Topics[1].TopicID != b.idOf("b") {
+			t.Errorf("asked %+v", in)
+		}
+		req.Topics = nil
+		if got := ask[*kmsg.OffsetFetchResponse](b, 5, req); len(got.Topics) != 1 || got.Topics[0].Topic != "gone" {
+			t.Errorf("all: %+v", got)
+		}
+	})
+}
+
 func TestOffsetDelete(t *testing.T) {
 	var whole int16
 	g := &fakeGroups{answer: func(_ string, in any) (any, error) {
