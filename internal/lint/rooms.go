@@ -47,6 +47,7 @@ var rooms = map[string]room{
 	"broker/internal/api":                 {Rooms: []string{"broker/internal/server", "broker/internal/coordinator", "broker/internal/group", "broker/internal/partition", "broker/internal/catalog", "broker/internal/fetchsession", "broker/internal/producers", "broker/internal/record", "broker/internal/storage", "internal/settings"}, Others: []string{kmsg, kerr}},
 	"broker/internal/coordinator":         {Rooms: []string{"broker/internal/machine", "broker/internal/partition", "broker/internal/record"}},
 	"broker/internal/group":               {Pure: true, Rooms: []string{"broker/internal/machine", "internal/grouptags", "assign"}, Others: []string{kmsg, kerr}},
+	"broker/internal/txn":                 {Pure: true, Rooms: []string{"broker/internal/machine"}, Others: []string{kmsg, kerr}},
 	"broker/internal/machine":             {Pure: true},
 	"broker/internal/fetchsession":        {Pure: true},
 	"broker/internal/partition":           {Rooms: []string{"broker/internal/catalog", "broker/internal/commit", "broker/internal/producers", "broker/internal/record", "broker/internal/storage", "internal/settings", "internal/vfs"}, Others: []string{kerr, xsync}},

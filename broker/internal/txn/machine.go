@@ -1,0 +1,206 @@
+package txn
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/skeinstream/skein/broker/internal/machine"
+)
+
+// Machine is the coordinator of the transactions of one partition of __transaction_state. It implements machine.Machine.
+type Machine struct {
+	settings     Settings
+	transactions map[string]*transaction
+	timers       timers
+	check        timer // of ids that nobody uses
+	unread       map[string]int64
+	coder        coder
+
+	// Totals since the machine was made.
+	totals Counts
+
+	// The step under way, and over which connection its request came.
+	now        time.Time
+	connection uint64
+	out        machine.Output
+}
+
+// New returns a machine that knows nothing yet: the log is to be applied, then Loaded called.
+func New(s Settings) *Machine {
+	m := &Machine{settings: s, transactions: map[string]*transaction{}}
+	m.check.fire = m.expire
+	return m
+}
+
+// Step decides about one input, of call.go's types.
+func (m *Machine) Step(now time.Time, caller machine.Token, in any) machine.Output {
+	m.begin(now, in)
+	m.reply(caller, m.answer(in))
+	return m.finish()
+}
+
+// begin notes when a step is, and over which connection its request came.
+func (m *Machine) begin(now time.Time, in any) {
+	m.now, m.connection = now, 0
+	switch in := in.(type) {
+	case Init:
+		m.connection = in.Connection
+	case Add:
+		m.connection = in.Connection
+	case End:
+		m.connection = in.Connection
+	}
+}
+
+func (m *Machine) answer(in any) any {
+	switch in := in.(type) {
+	case Init:
+		return m.initProducer(&in)
+	case Add:
+		return m.add(&in)
+	case End:
+		return m.end(&in)
+	case Finish:
+		return m.finishTransaction(&in)
+	case Reach:
+		return m.reach(in.TransactionalID)
+	case Describe:
+		return m.describe(in.TransactionalID)
+	case List:
+		return m.list()
+	case Count:
+		return m.count()
+	}
+	panic(fmt.Sprintf("txn: %T is no input", in))
+}
+
+// Tick does what is due.
+func (m *Machine) Tick(now time.Time) machine.Output {
+	m.begin(now, nil)
+	for t := m.timers.due(now); t != nil; t = m.timers.due(now) {
+		t.fire()
+	}
+	return m.finish()
+}
+
+// Apply changes the durable state. Records of kinds that we do not know, from a later version or another product, and those
+// that cannot be read are passed over (KIP-915); Loaded says so.
+func (m *Machine) Apply(r machine.Record) {
+	if r.Marker != nil {
+		return // nobody's transaction is in this topic
+	}
+	id, err := m.coder.key(r.Key)
+	if err != nil {
+		m.passOver(err)
+		return
+	}
+	if r.Value == nil {
+		m.forget(id)
+		return
+	}
+	v, err := m.coder.value(r.Value)
+	if err != nil {
+		m.passOver(err)
+		return
+	}
+	m.known(id).value = v
+}
+
+// known returns the transaction of an id. An unknown one gets an entry, so a record of it must follow.
+func (m *Machine) known(id string) *transaction {
+	t := m.transactions[id]
+	if t == nil {
+		t = &transaction{id: strings.Clone(id), value: unborn}
+		t.timer.fire = func() { m.due(t) }
+		m.transactions[t.id] = t
+	}
+	return t
+}
+
+func (m *Machine) forget(id string) {
+	if t := m.transactions[id]; t != nil {
+		m.timers.stop(&t.timer)
+		delete(m.transactions, id)
+	}
+}
+
+// passOver remembers a record that had no effect, by the reason.
+func (m *Machine) passOver(err error) {
+	if m.unread == nil {
+		m.unread = map[string]int64{}
+	}
+	if what := err.Error(); m.unread[what] > 0 || len(m.unread) < unreadReasons {
+		m.unread[what]++
+	}
+}
+
+// unreadReasons bounds how many reasons Loaded tells apart.
+const unreadReasons = 20
+
+// Loaded takes up what the log says is under way: open transactions have their deadlines, and decided ones are finished
+// (FR-H13).
+func (m *Machine) Loaded(now time.Time) machine.Output {
+	m.begin(now, nil)
+	for _, reason := range sortedKeys(m.unread) {
+		m.note(slog.LevelWarn, "records of the transaction log were passed over", slog.String("reason", reason), slog.Int64("records", m.unread[reason]))
+	}
+	m.unread = nil
+	for _, t := range m.sorted() {
+		switch {
+		case t.state == kmsg.TransactionStateOngoing:
+			m.timers.set(&t.timer, t.deadline())
+		case t.decided():
+			m.ask(t, t.value, 0)
+		}
+	}
+	m.timers.set(&m.check, now.Add(m.settings.ExpiryCheck))
+	return m.finish()
+}
+
+func (m *Machine) finish() machine.Output {
+	out := m.out
+	m.out = machine.Output{}
+	out.Wake = m.timers.next()
+	return out
+}
+
+func (m *Machine) reply(to machine.Token, value any) {
+	m.out.Replies = append(m.out.Replies, machine.Reply{To: to, Value: value})
+}
+
+func (m *Machine) note(level slog.Level, message string, attrs ...slog.Attr) {
+	m.out.Notes = append(m.out.Notes, machine.Note{Level: level, Message: message, Attrs: attrs})
+}
+
+// decide writes v as the new state of t. Over which connection the holder of a new epoch was heard is not known but for the
+// request that raised it.
+func (m *Machine) decide(t *transaction, v value) {
+	if v.ProducerID != t.ProducerID || v.Epoch != t.Epoch {
+		t.newest = m.connection
+	}
+	m.out.Records = append(m.out.Records, m.coder.record(t.id, &v))
+}
+
+// sorted returns all transactions by id.
+func (m *Machine) sorted() []*transaction {
+	all := make([]*transaction, 0, len(m.transactions))
+	for _, t := range m.transactions {
+		all = append(all, t)
+	}
+	slices.SortFunc(all, func(a, b *transaction) int { return strings.Compare(a.id, b.id) })
+	return all
+}
+
+func sortedKeys[V any](of map[string]V) []string {
+	keys := make([]string, 0, len(of))
+	for k := range of {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
