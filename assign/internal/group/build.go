@@ -43,9 +43,25 @@ func (b *Builder) Subscribe(t int32) {
 // End puts member m into the class of the topics named since Begin.
 func (b *Builder) End(m int32) {
 	if !slices.IsSorted(b.topics) {
-		slices.Sort(b.topics)
+		b.sort()
 	}
 	b.g.MemberClass[m] = b.find()
+}
+
+// sort sorts the topics named since Begin; where they are many of all there are, by
+// going over all.
+func (b *Builder) sort() {
+	if len(b.topics) < len(b.stamp)/16 {
+		slices.Sort(b.topics)
+		return
+	}
+	n := 0
+	for t, stamp := range b.stamp {
+		if stamp == b.turn {
+			b.topics[n] = int32(t)
+			n++
+		}
+	}
 }
 
 func (b *Builder) find() int32 {

@@ -27,6 +27,33 @@ func (f *flow) degree(v int32) int32 {
 	return f.inBlock.Size(v - f.blocks)
 }
 
+// head returns where arc i out of v leads. Most arcs need no more than that to be
+// passed over.
+func (f *flow) head(v, i int32) int32 {
+	p := f.p
+	switch {
+	case v < f.members:
+		owners, hubs := p.Owners.Size(v), p.Hubs.Size(v)
+		switch {
+		case i < owners:
+			return f.members + p.Owners.Items[p.Owners.Start[v]+i]
+		case i < owners+hubs:
+			return f.hubs + p.Hubs.Items[p.Hubs.Start[v]+i-owners]
+		}
+		return f.members + p.Former[v]
+	case v < f.hubs:
+		to, _, _ := f.memberArc(v-f.members, i)
+		return to
+	case v < f.blocks:
+		h := v - f.hubs
+		if n := p.Members.Size(h); i >= n {
+			return f.hubSource[f.sourcesOf.Items[f.sourcesOf.Start[h]+i-n]]
+		}
+		return f.members + p.Members.Items[p.Members.Start[h]+i]
+	}
+	return f.members + f.inBlock.Items[f.inBlock.Start[v-f.blocks]+i]
+}
+
 // arc returns where arc i out of v leads, how much more it carries, and at what
 // price a piece.
 func (f *flow) arc(v, i int32) (to, room int32, price int64) {

@@ -56,8 +56,11 @@ func (f *flow) reach() bool {
 			break
 		}
 		for i := range f.degree(v) {
+			if f.depth[f.head(v, i)] >= 0 {
+				continue
+			}
 			to, room, price := f.arc(v, i)
-			if room == 0 || f.depth[to] >= 0 || price+here != f.potential[to] {
+			if room == 0 || price+here != f.potential[to] {
 				continue
 			}
 			f.depth[to] = depth + 1
@@ -82,8 +85,11 @@ func (f *flow) push(v, limit int32) (sent int32) {
 	below, here := f.depth[v]+1, f.potential[v]
 	for degree := f.degree(v); f.next[v] < degree; f.next[v]++ {
 		i := f.next[v]
+		if f.depth[f.head(v, i)] != below {
+			continue
+		}
 		to, room, price := f.arc(v, i)
-		if room == 0 || f.depth[to] != below || price+here != f.potential[to] {
+		if room == 0 || price+here != f.potential[to] {
 			continue
 		}
 		n := f.push(to, min(limit-sent, room))
