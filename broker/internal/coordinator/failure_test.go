@@ -30,7 +30,7 @@ func TestAFailedAppendAnswersEverybody(t *testing.T) {
 		h.disk.settle(inFlightMax-1, nil) // they fail, as they stand behind the failed one
 		synctest.Wait()
 		h.expectAnswer(h.asks("after", get{"a"}), 1, nil)
-		if h.logs.count("could not write its log") != 1 {
+		if h.logs.count("is made anew from its log") != 1 {
 			t.Error("the failure should be logged once")
 		}
 	})
@@ -254,5 +254,54 @@ func TestShutdownDoesNotWaitForEver(t *testing.T) {
 		h.expectAnswer(flying, nil, ErrNotCoordinator)
 		h.disk.settle(1, nil)
 		h.expect("flying")
+	})
+}
+
+// A machine that panics loses its callers' answers, not its callers, and nobody else's machine.
+func TestAPanicIsContained(t *testing.T) {
+	inHouse(t, 2, nil, func(h *house) {
+		h.asks("safe", add{"a"})
+		h.disk.settle(1, nil)
+		parked := h.asks("parked", park{"door"})
+		flying := h.asks("flying", add{"b"})
+		bad := h.asks("bad", "no input that a toy knows")
+		for _, a := range []*asked{parked, flying, bad} {
+			h.expectAnswer(a, nil, ErrNotCoordinator)
+		}
+		h.disk.settle(1, nil)
+		synctest.Wait()
+		h.expectAnswer(h.asks("read", get{"a"}), 1, nil)
+		h.expectAnswer(h.asks("read", get{"b"}), 1, nil)
+		h.expectAnswer(h.ask(1, "other", get{"a"}), 0, nil)
+		if h.logs.count("panicked") == 0 || h.logs.count("stack=") != 1 {
+			t.Error("it should be loud")
+		}
+	})
+}
+
+// brittle panics when it is loaded, until it is mended.
+type brittle struct {
+	*toy
+	broken bool
+}
+
+func (b brittle) Apply(r machine.Record) {
+	if b.broken {
+		panic("a record that breaks me")
+	}
+	b.toy.Apply(r)
+}
+
+func TestARecordThatBreaksTheMachineIsTriedAgain(t *testing.T) {
+	broken := true
+	prepare := func(h *house) {
+		h.disk.logs[0] = []machine.Record{{Key: []byte("a"), Value: []byte("1")}}
+		h.cfg.Machine = func(int32) machine.Machine { return brittle{newToy(), broken} }
+	}
+	inHouse(t, 1, prepare, func(h *house) {
+		h.expectAnswer(h.asks("early", get{"a"}), nil, ErrNotCoordinator)
+		broken = false
+		h.pass(time.Minute)
+		h.expectAnswer(h.asks("late", get{"a"}), 1, nil)
 	})
 }

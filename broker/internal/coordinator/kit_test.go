@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -107,6 +108,8 @@ func (y *toy) Step(now time.Time, caller machine.Token, in any) machine.Output {
 	case open:
 		y.open(in, &o)
 		answer(len(o.Replies))
+	default:
+		panic(fmt.Sprintf("a toy knows nothing of %T", in))
 	}
 	return y.out(o)
 }

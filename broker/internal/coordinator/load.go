@@ -3,6 +3,8 @@ package coordinator
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/skeinstream/skein/broker/internal/machine"
@@ -33,10 +35,15 @@ type loaded struct {
 	err     error
 }
 
-// load makes a machine from what is in the log.
-func load(ctx context.Context, cfg *Config, shard int32) *loaded {
+// load makes a machine from what is in the log. A panic of the machine is an error of it.
+func load(ctx context.Context, cfg *Config, shard int32) (l *loaded) {
 	began := cfg.Now()
-	l := &loaded{machine: cfg.Machine(shard)}
+	l = &loaded{machine: cfg.Machine(shard)}
+	defer func() {
+		if p := recover(); p != nil {
+			l.err = fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack())
+		}
+	}()
 	if l.log, l.err = cfg.Open(shard); l.err == nil {
 		l.err = l.log.Replay(ctx, func(r machine.Record) error {
 			l.machine.Apply(machine.Record{Key: bytes.Clone(r.Key), Value: bytes.Clone(r.Value)}) // it may keep them

@@ -2,6 +2,9 @@ package coordinator
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/skeinstream/skein/broker/internal/machine"
@@ -39,7 +42,8 @@ type shard struct {
 	failures  int             // since an append has succeeded
 	welcome   bool            // Config.Loaded is still to be called
 
-	last   machine.Token // that was given out
+	last   machine.Token    // that was given out
+	caller func(any, error) // whose step it is, until he is answered or parked
 	parked map[machine.Token]func(any, error)
 
 	flights  []*flight // not durable yet, oldest first
@@ -60,6 +64,7 @@ func newShard(cfg *Config, w *worker, number int32, l loads) *shard {
 
 // step gives a call to the machine.
 func (s *shard) step(c call) {
+	defer s.contain()
 	if s.condition != active {
 		c.done(nil, s.condition.refusal())
 		return
@@ -72,13 +77,20 @@ func (s *shard) step(c call) {
 	} else if s.welcome {
 		s.greet()
 	}
+	s.accept(s.ask(c.in, c.done))
+}
+
+// ask gives the machine an input of done's.
+func (s *shard) ask(in any, done func(any, error)) machine.Output {
 	s.last++
-	s.accept(s.machine.Step(s.worker.now, s.last, c.in), s.last, c.done)
+	s.caller = done
+	return s.machine.Step(s.worker.now, s.last, in)
 }
 
 // tick tells the machine the time, or ends the wait for the next attempt to load. What would have to be appended now and
 // cannot be is better not decided.
 func (s *shard) tick() {
+	defer s.contain()
 	now := s.worker.now
 	switch {
 	case s.condition == waiting:
@@ -86,7 +98,7 @@ func (s *shard) tick() {
 	case s.log.Refusal() != nil:
 		s.worker.deadlines.set(s, now.Add(refusedTick))
 	default:
-		s.accept(s.machine.Tick(now), 0, nil)
+		s.accept(s.machine.Tick(now))
 		if !s.due.IsZero() && !s.due.After(now) { // it would tick for ever
 			s.worker.deadlines.set(s, now.Add(time.Millisecond))
 		}
@@ -97,32 +109,38 @@ func (s *shard) tick() {
 const refusedTick = time.Second
 
 // accept takes over what the machine has decided: the records are applied and wait to be appended, and so the replies.
-// done belongs to the caller current, whose step it was.
-func (s *shard) accept(out machine.Output, current machine.Token, done func(any, error)) {
+func (s *shard) accept(out machine.Output) {
 	for i := range out.Records {
 		s.machine.Apply(out.Records[i])
 	}
 	f := s.flight(&out)
 	for _, r := range out.Replies {
-		if r.To == current && done != nil {
-			s.answer(f, done, r.Value)
-			done = nil
-		} else if to, ok := s.parked[r.To]; ok {
-			delete(s.parked, r.To)
-			s.answer(f, to, r.Value)
-		} else {
-			s.cfg.Logger.Error("a machine has answered somebody who does not wait", "shard", s.number)
-		}
+		s.answer(f, s.take(r.To), r.Value)
 	}
-	if done != nil {
-		s.parked[current] = done
+	if s.caller != nil {
+		s.parked[s.last], s.caller = s.caller, nil
 	}
 	s.note(f, out.Notes)
 	s.worker.deadlines.set(s, out.Wake)
 }
 
+// take is who waits under a token, and does so no longer. It is nil for nobody.
+func (s *shard) take(t machine.Token) (done func(any, error)) {
+	if s.caller != nil && t == s.last {
+		done, s.caller = s.caller, nil
+		return done
+	}
+	done = s.parked[t]
+	delete(s.parked, t)
+	return done
+}
+
 // answer gives a reply once the flight is durable; nil is nothing to wait for.
 func (s *shard) answer(f *flight, done func(any, error), value any) {
+	if done == nil {
+		s.cfg.Logger.Error("a machine has answered somebody who does not wait", "shard", s.number)
+		return
+	}
 	if f == nil {
 		done(value, nil)
 		return
@@ -163,6 +181,7 @@ func (s *shard) load() {
 
 // loaded takes the new machine over.
 func (s *shard) loaded(l *loaded) {
+	defer s.contain()
 	if s.condition == finished {
 		return
 	}
@@ -172,7 +191,7 @@ func (s *shard) loaded(l *loaded) {
 		return
 	}
 	s.condition, s.machine, s.log, s.welcome = active, l.machine, l.log, s.cfg.Loaded != nil
-	s.accept(s.machine.Loaded(s.worker.now), 0, nil)
+	s.accept(s.machine.Loaded(s.worker.now))
 	if s.welcome && s.log.Refusal() == nil {
 		s.greet()
 	}
@@ -185,25 +204,35 @@ func (s *shard) loaded(l *loaded) {
 func (s *shard) greet() {
 	s.welcome = false
 	s.cfg.Loaded(s.number, func(in any, done func(error)) (answer any) {
-		s.last++
-		out := s.machine.Step(s.worker.now, s.last, in)
+		out := s.ask(in, func(_ any, err error) {
+			if done != nil {
+				done(err)
+			}
+		})
 		for _, r := range out.Replies {
 			if r.To == s.last {
 				answer = r.Value
 			}
 		}
-		s.accept(out, s.last, func(_ any, err error) {
-			if done != nil {
-				done(err)
-			}
-		})
+		s.accept(out)
 		return answer
 	})
 }
 
+// contain contains, when it is deferred, a panic to the machine that has it: what one group has broken must not take the
+// broker from everybody else. It is as loud as it can be, and the machine is made anew.
+func (s *shard) contain() {
+	if p := recover(); p != nil {
+		s.cfg.Logger.Error("a coordinator panicked", "shard", s.number, "panic", p, "stack", string(debug.Stack()))
+		s.drop(fmt.Errorf("%w: %v", errPanic, p))
+	}
+}
+
+var errPanic = errors.New("the machine panicked")
+
 // drop gives the machine up: it is ahead of its log. Everybody who waits hears of it.
 func (s *shard) drop(reason error) {
-	s.cfg.Logger.Warn("a coordinator could not write its log, and reads it again", "shard", s.number, "error", reason)
+	s.cfg.Logger.Warn("a coordinator is made anew from its log", "shard", s.number, "error", reason)
 	s.answerAll()
 	s.life++
 	s.machine, s.log = nil, nil
@@ -235,6 +264,10 @@ func (s *shard) stop() {
 
 // answerParked tells everybody whose answer is not decided to ask elsewhere.
 func (s *shard) answerParked() {
+	if done := s.caller; done != nil {
+		s.caller = nil
+		done(nil, ErrNotCoordinator)
+	}
 	for _, t := range s.tokens() {
 		done := s.parked[t]
 		delete(s.parked, t)
