@@ -27,6 +27,8 @@ func (b *Broker) partitionOptions() partition.Options {
 		Events: partition.Events{
 			Opened:  b.opened,
 			Flushed: func(took time.Duration) { b.monitor.SegmentSynced(took) },
+			Swept:   func(segments int) { b.monitor.Swept(segments) },
+			Cleaned: func(read, kept int64) { b.monitor.Cleaned(read, kept) },
 		},
 	}
 }

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"fmt"
+	"net/netip"
 	"strconv"
 	"strings"
 )
@@ -98,7 +99,7 @@ func splitAddress(address string) (host string, port int, err error) {
 	return strings.Trim(address[:colon], "[]"), port, nil
 }
 
-// limitsPerIP reads address:limit, several separated by commas; the address may be a name or hold colons itself.
+// limitsPerIP reads address:limit, several separated by commas; the address may hold colons itself.
 func limitsPerIP(text string) (map[string]int, error) {
 	limits := map[string]int{}
 	for item := range strings.SplitSeq(text, ",") {
@@ -111,7 +112,11 @@ func limitsPerIP(text string) (map[string]int, error) {
 		if err != nil || n < 0 || colon == 0 {
 			return nil, fmt.Errorf("max.connections.per.ip.overrides: %s is not address:limit", item)
 		}
-		limits[strings.Trim(item[:colon], "[]")] = n
+		host := strings.Trim(item[:colon], "[]")
+		if _, err := netip.ParseAddr(host); err != nil {
+			return nil, fmt.Errorf("max.connections.per.ip.overrides: %s is no IP address; names and ranges are not known here", host)
+		}
+		limits[host] = n
 	}
 	return limits, nil
 }

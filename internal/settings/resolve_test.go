@@ -140,6 +140,8 @@ func TestWhatCannotWorkIsRefusedAtTheStart(t *testing.T) {
 		"say in advertised.listeners":  {"listeners": "A://0.0.0.0:9092"},
 		"skein.wal.file.bytes":         {"skein.wal.bytes": "2000000"},
 		"address:limit":                {"max.connections.per.ip.overrides": "10.0.0.1"},
+		"a.example.com is no IP":       {"max.connections.per.ip.overrides": "10.0.0.1:5,a.example.com:7"},
+		"10.0.0.0/8 is no IP":          {"max.connections.per.ip.overrides": "10.0.0.0/8:7"},
 		"min.compaction.lag.ms (9) >":  {"log.cleaner.min.compaction.lag.ms": "9", "log.cleaner.max.compaction.lag.ms": "8"},
 		"did you mean num.partitions?": {"num.partition": "3"},
 	} {

@@ -123,13 +123,37 @@ func (t *Table) Lookup(name string) (Def, bool) {
 	return t.defs[i], true
 }
 
-// Nearest returns the name in the table that name was most likely meant to be, or "" when none is near.
+// Nearest returns the name in the table that name was most likely meant to be, or "" when none is near. What the other
+// table calls by that name is it, whatever else looks alike.
 func (t *Table) Nearest(name string) string {
+	if same := t.counterpart(name); same != "" {
+		return same
+	}
 	names := make([]string, len(t.defs))
 	for i, d := range t.defs {
 		names[i] = d.Name
 	}
 	return nearest.Name(name, names)
+}
+
+// counterpart is the setting of this table that has the meaning of one of the other table, or "".
+func (t *Table) counterpart(name string) string {
+	if t.kind == brokerKind {
+		if d, ok := topicTable.Lookup(name); ok && len(d.Synonyms) > 0 {
+			return d.Synonyms[0]
+		}
+		return ""
+	}
+	others := []string{name}
+	if d, ok := brokerTable.Lookup(name); ok {
+		others = append(others, d.Synonyms...) // the same time in other units
+	}
+	for _, d := range t.defs {
+		if len(d.Synonyms) > 0 && slices.Contains(others, d.Synonyms[0]) {
+			return d.Name
+		}
+	}
+	return ""
 }
 
 // Parse reads the text of a value. The error is an *UnknownError or an *InvalidError.

@@ -150,3 +150,21 @@ func TestListsOfManyItems(t *testing.T) {
 		t.Errorf("%d items, %v", len(v.List), err)
 	}
 }
+
+// A setting that the other table has is not mistyped: its counterpart is meant, though other names may look more alike.
+func TestASettingOfTheOtherTableNamesItsCounterpart(t *testing.T) {
+	for name, want := range map[string]string{
+		"log.retention.hours": "retention.ms", "log.retention.ms": "retention.ms", "log.retention.bytes": "retention.bytes",
+		"log.roll.hours": "segment.ms", "message.max.bytes": "max.message.bytes", "log.cleanup.policy": "cleanup.policy",
+		"log.flush.scheduler.interval.ms": "flush.ms",
+	} {
+		if got := Topics().Nearest(name); got != want {
+			t.Errorf("%s of a topic: %q, want %q", name, got, want)
+		}
+	}
+	for name, want := range map[string]string{"retention.ms": "log.retention.ms", "segment.bytes": "log.segment.bytes", "retention.bytez": "log.retention.bytes"} {
+		if got := Brokers().Nearest(name); got != want {
+			t.Errorf("%s of the broker: %q, want %q", name, got, want)
+		}
+	}
+}

@@ -53,6 +53,7 @@ type Monitor struct {
 	requests    requests
 	connections connections
 	commits     commits
+	upkeep      upkeep
 	loads       histogram
 }
 
@@ -65,7 +66,7 @@ func New(cfg Config) *Monitor {
 	m.registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		&m.requests, &m.commits,
+		&m.requests, &m.commits, &m.upkeep,
 		m.connections.open, m.connections.opened, m.connections.closed,
 		buildInfo(), startTime(cfg.Started),
 	)
@@ -79,7 +80,7 @@ func (m *Monitor) registerSources() {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "skein_request_memory_bytes", Help: "Memory held by requests that are being read or answered.",
 		}, func() float64 { return float64(f()) }), constant("skein_request_memory_limit_bytes",
-			"From how much request memory on connections are not read until some is free (queued.max.request.bytes).", nil, float64(m.cfg.RequestMemoryLimit)))
+			"From how much request memory on connections are not read until some is free (queued.max.request.bytes); -1 when there is no limit.", nil, float64(m.cfg.RequestMemoryLimit)))
 	}
 	if m.cfg.Logs != nil {
 		m.registry.MustRegister(logs{m.cfg.Logs})

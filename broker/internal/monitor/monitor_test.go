@@ -129,6 +129,21 @@ func TestCommits(t *testing.T) {
 	)
 }
 
+func TestUpkeepIsCounted(t *testing.T) {
+	m := New(Config{})
+	m.Swept(3)
+	m.Swept(0)
+	m.Cleaned(1000, 400)
+	m.Cleaned(10, 10)
+	wantMetrics(t, m,
+		`skein_retention_rounds_total 2`,
+		`skein_retention_segments_total 3`,
+		`skein_compactions_total 2`,
+		`skein_compaction_bytes_total{kind="read"} 1010`,
+		`skein_compaction_bytes_total{kind="kept"} 410`,
+	)
+}
+
 func TestLogsAreAskedForAtTheScrape(t *testing.T) {
 	sizes := []Log{
 		{Topic: "a", Partition: 0, Bytes: 100, Segments: 2, StartOffset: 3, HighWatermark: 9, Online: true},
