@@ -134,9 +134,23 @@ func (st *stage) take(o machine.Output) {
 			st.t.Fatalf("token %d is answered twice, or never asked: %v", r.To, r.Value)
 		}
 		delete(st.waiting, r.To)
-		st.hear(c, r.Value)
+		st.hear(c, st.sent(r.Value))
 	}
 	st.check()
+}
+
+// sent is an answer as it arrives: what its version cannot carry is lost.
+func (st *stage) sent(value any) any {
+	v, ok := value.(kmsg.Response)
+	if !ok {
+		return value
+	}
+	back := v.RequestKind().ResponseKind()
+	back.SetVersion(v.GetVersion())
+	if err := back.ReadFrom(v.AppendTo(nil)); err != nil {
+		st.t.Fatalf("%T version %d cannot be read: %v", v, v.GetVersion(), err)
+	}
+	return back
 }
 
 // hear lets an actor remember what it was told.
