@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -293,14 +294,15 @@ func (b brittle) Apply(r machine.Record) {
 }
 
 func TestARecordThatBreaksTheMachineIsTriedAgain(t *testing.T) {
-	broken := true
+	var broken atomic.Bool
+	broken.Store(true)
 	prepare := func(h *house) {
 		h.disk.logs[0] = []machine.Record{{Key: []byte("a"), Value: []byte("1")}}
-		h.cfg.Machine = func(int32) machine.Machine { return brittle{newToy(), broken} }
+		h.cfg.Machine = func(int32) machine.Machine { return brittle{newToy(), broken.Load()} }
 	}
 	inHouse(t, 1, prepare, func(h *house) {
 		h.expectAnswer(h.asks("early", get{"a"}), nil, ErrNotCoordinator)
-		broken = false
+		broken.Store(false)
 		h.pass(time.Minute)
 		h.expectAnswer(h.asks("late", get{"a"}), 1, nil)
 	})
