@@ -195,3 +195,19 @@ func noEOF(err error) error {
 	}
 	return err
 }
+
+// leftover is the part of an inflated block that nobody has read yet.
+type leftover []byte
+
+// read is an io.Reader's Read over blocks: next puts the next one in u, which may
+// be empty, and returns io.EOF behind the last.
+func (u *leftover) read(p []byte, next func() error) (int, error) {
+	for len(*u) == 0 {
+		if err := next(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, *u)
+	*u = (*u)[n:]
+	return n, nil
+}

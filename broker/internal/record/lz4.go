@@ -40,10 +40,10 @@ var (
 
 // lz4Reader inflates one lz4 frame, a block at a time.
 type lz4Reader struct {
-	src       []byte // what has not been inflated yet
-	block     []byte // memory for an inflated block
-	out       []byte // the part of block not yet read
-	max       int    // the largest block that the frame may have
+	src       []byte   // what has not been inflated yet
+	block     []byte   // memory for an inflated block
+	out       leftover // the part of block not yet read
+	max       int      // the largest block that the frame may have
 	flags     byte
 	content   uint64 // the claimed size of everything
 	inflated  uint64
@@ -93,22 +93,13 @@ func (z *lz4Reader) describe(sizes byte) error {
 	return nil
 }
 
-func (z *lz4Reader) Read(p []byte) (int, error) {
-	for len(z.out) == 0 {
-		if z.endOfData {
-			return 0, io.EOF
-		}
-		if err := z.next(); err != nil {
-			return 0, err
-		}
-	}
-	n := copy(p, z.out)
-	z.out = z.out[n:]
-	return n, nil
-}
+func (z *lz4Reader) Read(p []byte) (int, error) { return z.out.read(p, z.next) }
 
 // next inflates the next block, or reads the end mark.
 func (z *lz4Reader) next() error {
+	if z.endOfData {
+		return io.EOF
+	}
 	size, err := z.uint32()
 	if err != nil {
 		return err

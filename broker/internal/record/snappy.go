@@ -26,9 +26,9 @@ var errSnappy = errors.New("snappy data is damaged")
 type snappyReader struct {
 	src    []byte
 	framed bool
-	limit  int64  // of an inflated block
-	block  []byte // memory for an inflated block
-	out    []byte // the part of block not yet read
+	limit  int64    // of an inflated block
+	block  []byte   // memory for an inflated block
+	out    leftover // the part of block not yet read
 }
 
 func (z *snappyReader) reset(src []byte, limit int64) error {
@@ -49,22 +49,13 @@ func (z *snappyReader) header() error {
 	return nil
 }
 
-func (z *snappyReader) Read(p []byte) (int, error) {
-	for len(z.out) == 0 {
-		if !z.framed || len(z.src) == 0 {
-			return 0, io.EOF
-		}
-		if err := z.next(); err != nil {
-			return 0, err
-		}
-	}
-	n := copy(p, z.out)
-	z.out = z.out[n:]
-	return n, nil
-}
+func (z *snappyReader) Read(p []byte) (int, error) { return z.out.read(p, z.next) }
 
 // next inflates the next block of framed data. Frames may follow one another.
 func (z *snappyReader) next() error {
+	if !z.framed || len(z.src) == 0 {
+		return io.EOF
+	}
 	if bytes.HasPrefix(z.src, xerialMagic[:]) {
 		return z.header()
 	}
