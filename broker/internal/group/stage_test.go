@@ -24,6 +24,7 @@ type stage struct {
 	now      time.Time
 	wake     time.Time
 	m        *Machine
+	twin     *Machine // is given the same, and must decide the same
 	log      []machine.Record
 	fresh    []machine.Record // of the last command
 	notes    []machine.Note   // likewise
@@ -72,12 +73,13 @@ func newStage(t failer, s Settings) *stage {
 // restart replays the log into a machine that knows nothing. Who waits is told by the loop.
 func (st *stage) restart() {
 	st.waiting = map[machine.Token]call{}
-	st.m = New(st.settings)
+	st.m, st.twin = New(st.settings), New(st.settings)
 	for _, r := range st.log {
 		st.m.Apply(r)
+		st.twin.Apply(r)
 	}
 	st.reached = map[string]int32{}
-	st.take(st.m.Loaded(st.now))
+	st.take(st.m.Loaded(st.now), st.twin.Loaded(st.now))
 }
 
 // actor returns the actor of a name.
@@ -93,7 +95,7 @@ func (st *stage) step(who *actor, in any) {
 	st.t.Helper()
 	st.token++
 	st.waiting[st.token] = call{who, in}
-	st.take(st.m.Step(st.now, st.token, in))
+	st.take(st.m.Step(st.now, st.token, in), st.twin.Step(st.now, st.token, in))
 }
 
 // advance lets time pass.
@@ -104,7 +106,7 @@ func (st *stage) advance(until time.Time) {
 			st.t.Fatalf("the machine wants a tick at %v for ever", st.wake)
 		}
 		st.now = later(st.now, st.wake)
-		st.take(st.m.Tick(st.now))
+		st.take(st.m.Tick(st.now), st.twin.Tick(st.now))
 		if !st.wake.IsZero() && !st.wake.After(st.now) {
 			st.t.Fatalf("after the tick of %v the machine wants one at %v", st.now, st.wake)
 		}
@@ -119,13 +121,17 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-func (st *stage) take(o machine.Output) {
+func (st *stage) take(o, twin machine.Output) {
 	st.t.Helper()
+	if a, b := digest(o), digest(twin); a != b {
+		st.t.Fatalf("the same input leads to\n%s\nand to\n%s", a, b)
+	}
 	st.wake = o.Wake
 	for _, r := range o.Records {
 		r = machine.Record{Key: bytes.Clone(r.Key), Value: bytes.Clone(r.Value)}
 		st.log, st.fresh = append(st.log, r), append(st.fresh, r)
 		st.m.Apply(r)
+		st.twin.Apply(r)
 	}
 	st.notes = append(st.notes, o.Notes...)
 	for _, r := range o.Replies {
@@ -137,6 +143,24 @@ func (st *stage) take(o machine.Output) {
 		st.hear(c, st.sent(r.Value))
 	}
 	st.check()
+}
+
+// digest is all of an output.
+func digest(o machine.Output) string {
+	b := fmt.Appendf(nil, "%v wake %v notes %v", o.Records, o.Wake, o.Notes)
+	for _, r := range o.Replies {
+		b = fmt.Appendf(b, " to %d: ", r.To)
+		switch v := r.Value.(type) {
+		case kmsg.Response:
+			b = v.AppendTo(b)
+		case *kmsg.DescribeGroupsResponseGroup:
+			all := kmsg.DescribeGroupsResponse{Version: 6, Groups: []kmsg.DescribeGroupsResponseGroup{*v}}
+			b = all.AppendTo(b)
+		default:
+			b = fmt.Appendf(b, "%+v", v)
+		}
+	}
+	return string(b)
 }
 
 // sent is an answer as it arrives: what its version cannot carry is lost.
