@@ -25,6 +25,9 @@ func (g *Group) current(who *member) *kmsg.JoinGroupResponse {
 	r := kmsg.NewPtrJoinGroupResponse()
 	r.MemberID, r.Generation = who.id, g.generation
 	r.ProtocolType, r.Protocol = g.typeNow(), g.protocol
+	if *g.protocol == "" {
+		r.Protocol = nil // so Kafka tells it from version 7 on
+	}
 	r.LeaderID = g.leader.id
 	if who == g.leader {
 		r.Members = g.memberList()

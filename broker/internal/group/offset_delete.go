@@ -17,6 +17,9 @@ func (m *Machine) deleteOffsets(r *kmsg.OffsetDeleteRequest) (*kmsg.OffsetDelete
 	out.Version = r.Version
 	g := m.group(r.Group)
 	switch {
+	case r.Group == "":
+		out.ErrorCode = kerr.InvalidGroupID.Code
+		return out, nil
 	case g == nil:
 		out.ErrorCode = kerr.GroupIDNotFound.Code
 		return out, nil
