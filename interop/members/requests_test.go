@@ -1,6 +1,7 @@
 package members
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -90,10 +91,25 @@ func (p *player) join(who *actor, o options) *kmsg.JoinGroupRequest {
 		name, said, _ := strings.Cut(w, ":")
 		r.Protocols = append(r.Protocols, kmsg.JoinGroupRequestProtocol{Name: name, Metadata: metadata(said)})
 	}
+	if held := o.take("held", ""); held != "" {
+		r.UnknownTags.Set(10000, withheld(strings.Split(held, ",")))
+	}
 	if r.MemberID == "" {
 		who.id, who.generation = "", -1
 	}
 	return r
+}
+
+// withheld are the bytes of the tagged field in which a member says what it holds back (docs/format/group-tags.md).
+func withheld(words []string) []byte {
+	b := binary.AppendUvarint(nil, uint64(len(words))+1)
+	for _, w := range words {
+		name, said, _ := strings.Cut(w, ":")
+		b = append(binary.AppendUvarint(b, uint64(len(name))+1), name...)
+		b = append(binary.AppendUvarint(b, uint64(len(metadata(said)))+1), metadata(said)...)
+		b = append(b, 0)
+	}
+	return b
 }
 
 func (p *player) sync(who *actor, o options) *kmsg.SyncGroupRequest {
