@@ -11,9 +11,9 @@ import (
 )
 
 // LogReport is what CheckLogs and RepairLogs tell of one partition's log, or, when something is wrong with
-// it, of the write-ahead log or the catalog.
+// it, of what all partitions share.
 type LogReport struct {
-	Partition string // as topic-partition, or WriteAheadLog or Catalog
+	Partition string // as topic-partition, or WriteAheadLog, Catalog or Checkpoints
 	Segments  int
 	Bytes     int64
 	Batches   int64
@@ -37,6 +37,7 @@ type LogReport struct {
 const (
 	WriteAheadLog = "write-ahead log"
 	Catalog       = "catalog"
+	Checkpoints   = "checkpoint files"
 )
 
 // LogDamage is a run of bytes in a file that cannot be read.
@@ -89,7 +90,15 @@ func examineOn(ctx context.Context, fs vfs.FS, dir string, repair bool, report f
 	if !examineWAL(ctx, fs, dir, repair, known, report) {
 		return nil // nothing can be said of the logs without it
 	}
-	return partition.Examine(ctx, fs, dir, known, repair, func(x partition.Examination) { report(logReport(x)) })
+	failed := false
+	err = partition.Examine(ctx, fs, dir, known, repair, func(x partition.Examination) {
+		failed = failed || x.Err != nil
+		report(logReport(x))
+	})
+	if err == nil {
+		examineCheckpoints(fs, dir, repair && !failed, report)
+	}
+	return err
 }
 
 func logReport(x partition.Examination) LogReport {

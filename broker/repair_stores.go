@@ -120,6 +120,23 @@ func examineWAL(ctx context.Context, fs vfs.FS, dir string, repair bool, known *
 	return err == nil
 }
 
+// examineCheckpoints reports checkpoint files that cannot be read. They go after the logs have been repaired, which without
+// them need it more.
+func examineCheckpoints(fs vfs.FS, dir string, repair bool, report func(LogReport)) {
+	r := LogReport{Partition: Checkpoints}
+	damage, err := partition.ExamineCheckpoints(fs, dir, repair)
+	if err == nil && len(damage) == 0 {
+		return
+	}
+	for _, d := range damage {
+		r.Damage = append(r.Damage, LogDamage{File: d.File, Reason: d.Reason.Error()})
+		r.Notes = append(r.Notes, d.Means)
+	}
+	r.Err, r.Repaired = err, repair && err == nil
+	r.Lost, r.Offline = !r.Repaired, !r.Repaired
+	report(r)
+}
+
 // frameNotes tell what is lost of a write-ahead log, by partition as far as anybody knows.
 func frameNotes(damage []commit.Damage, known *catalog.Snapshot) (notes []string) {
 	var frames, named uint64

@@ -280,3 +280,39 @@ func TestATopicThatIsKnownAgainKeepsEverything(t *testing.T) {
 		}
 	})
 }
+
+// Nobody knows what was durable once the recovery points are gone: a start would read the logs and cut them at the first
+// damage, so a repair keeps what stands behind it before it lets go of the file.
+func TestABrokerStartsAgainWithoutItsCheckpoints(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRuin(t, false)
+		r.with(t, r.disk, func(*Broker, *wire) { synctest.Wait() }) // ends cleanly: the write-ahead log has nothing any more
+		for _, name := range []string{"recovery-point-offset-checkpoint", "log-start-offset-checkpoint", "cleaner-offset-checkpoint"} {
+			if err := vfs.WriteFile(r.disk, filepath.Join(dataDir, name), []byte("0\n7\nnonsense")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.disk.Remove(filepath.Join(dataDir, ".kafka_cleanshutdown")); err != nil {
+			t.Fatal(err)
+		}
+		flipBit(t, r.disk, filepath.Join(dataDir, "a-0", "00000000000000000000.log"), 65) // in the first batch
+		if starts(r.disk) {
+			t.Fatal("a broker starts")
+		}
+		found := examined(t, r.disk, false)
+		if got := found[Checkpoints]; !got.Offline || len(got.Damage) != 3 || len(got.Notes) != 3 {
+			t.Errorf("found %+v", got)
+		}
+		if !found["a-0"].Lost || found["b-0"].Lost {
+			t.Errorf("found %+v and %+v", found["a-0"], found["b-0"])
+		}
+		for name, x := range examined(t, r.disk, true) {
+			if x.Err != nil || x.Offline || x.Lost {
+				t.Errorf("%s: %+v", name, x)
+			}
+		}
+		if lost := r.lost(t, r.disk, false); lost != 1 {
+			t.Errorf("%d batches are lost, want the damaged one", lost)
+		}
+	})
+}

@@ -30,7 +30,7 @@ type repairedLog struct {
 
 // store says that it is what all partitions share: without it the broker does not start.
 func (l repairedLog) store() bool {
-	return l.Partition == broker.WriteAheadLog || l.Partition == broker.Catalog
+	return l.Partition == broker.WriteAheadLog || l.Partition == broker.Catalog || l.Partition == broker.Checkpoints
 }
 
 // repairedState is what becomes of a log.

@@ -43,23 +43,26 @@ func readOffsets(fs vfs.FS, name string) (offsets, error) {
 	return o, nil
 }
 
+// errCheckpoint is wrapped by what is wrong with the content of a checkpoint file.
+var errCheckpoint = errors.New("not a checkpoint file")
+
 func parseOffsets(text string) (offsets, error) {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if len(lines) < 2 || lines[0] != "0" {
-		return nil, fmt.Errorf("not a checkpoint file of version 0")
+		return nil, fmt.Errorf("%w of version 0", errCheckpoint)
 	}
 	if n, err := strconv.Atoi(lines[1]); err != nil || n != len(lines)-2 {
-		return nil, fmt.Errorf("%q entries are announced, %d are there", lines[1], len(lines)-2)
+		return nil, fmt.Errorf("%w: %q entries are announced, %d are there", errCheckpoint, lines[1], len(lines)-2)
 	}
 	o := offsets{}
 	for _, line := range lines[2:] {
 		f := strings.Split(line, " ")
 		if len(f) != 3 {
-			return nil, fmt.Errorf("%q is no entry", line)
+			return nil, fmt.Errorf("%w: %q is no entry", errCheckpoint, line)
 		}
 		offset, err := strconv.ParseInt(f[2], 10, 64)
 		if _, bad := strconv.ParseInt(f[1], 10, 32); err != nil || bad != nil || offset < 0 {
-			return nil, fmt.Errorf("%q is no entry", line)
+			return nil, fmt.Errorf("%w: %q is no entry", errCheckpoint, line)
 		}
 		o[f[0]+"-"+f[1]] = offset
 	}

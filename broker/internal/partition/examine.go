@@ -40,11 +40,14 @@ func Examine(ctx context.Context, fs vfs.FS, dir string, known *catalog.Snapshot
 	if _, err := fs.Stat(filepath.Join(dir, cleanFile)); err == nil {
 		o.clean = true
 	}
-	for _, read := range []func() error{o.readPoints, func() error { return o.supplyFrom(salvage) }} {
-		if err := read(); err != nil {
-			return fmt.Errorf("examining the logs in %s: %w", dir, err)
-		}
+	damaged, err := o.readWhatPoints()
+	if err == nil {
+		err = o.supplyFrom(salvage)
 	}
+	if err != nil {
+		return fmt.Errorf("examining the logs in %s: %w", dir, err)
+	}
+	o.pointless = damaged[recoveryPointFile] != nil
 	names, err := fs.List(dir)
 	if err != nil {
 		return fmt.Errorf("examining the logs in %s: %w", dir, err)
@@ -91,11 +94,15 @@ func (o *opener) examine(ctx context.Context, name string, known *catalog.Snapsh
 		return x, true
 	}
 	durable := max(supply.durable, o.points[name])
-	x.Lost = lost(x.Findings, durable, max(durable, supply.promised), supply.ranges)
+	promised := max(durable, supply.promised)
+	if o.pointless {
+		promised = max(promised, x.Findings.End) // nobody knows what was durable, so all is kept that can be read
+	}
+	x.Lost = lost(x.Findings, durable, promised, supply.ranges)
 	x.Offline = o.refusal(ctx, name, supply)
 	if repair && (x.Lost || x.Offline != nil) {
 		spare := storage.Spare{Ranges: supply.ranges, Batches: o.spare(key, dir)}
-		if _, x.Err = storage.Repair(ctx, o.opts.FS, dir, max(durable, supply.promised), spare); x.Err == nil {
+		if _, x.Err = storage.Repair(ctx, o.opts.FS, dir, promised, spare); x.Err == nil {
 			x.Err = o.refusal(ctx, name, supply)
 		}
 		x.Repaired = x.Err == nil

@@ -77,8 +77,10 @@ type opener struct {
 	points  offsets
 	starts  offsets
 	cleaned offsets
-	byKey   map[commit.Key]*Partition
-	rescued map[commit.Key]bool // what the write-ahead log has of an offline partition was saved
+	// pointless is set by an examination: the recovery points cannot be read.
+	pointless bool
+	byKey     map[commit.Key]*Partition
+	rescued   map[commit.Key]bool // what the write-ahead log has of an offline partition was saved
 
 	mu     sync.Mutex // guards what follows while partitions are opened
 	supply map[commit.Key]supply
@@ -143,16 +145,31 @@ func (o *opener) prepare() error {
 	return fs.SyncDir(dir)
 }
 
-func (o *opener) readPoints() (err error) {
+// readPoints reads the checkpoint files, all of which must be readable.
+func (o *opener) readPoints() error {
+	damaged, err := o.readWhatPoints()
+	for _, reason := range damaged {
+		err = errors.Join(err, fmt.Errorf("%w; `skein log repair` tells what that means", reason))
+	}
+	return err
+}
+
+// readWhatPoints reads them as far as they can be read, and returns what is wrong with the others.
+func (o *opener) readWhatPoints() (damaged map[string]error, err error) {
+	damaged = map[string]error{}
 	for _, f := range []struct {
 		to   *offsets
 		name string
 	}{{&o.points, recoveryPointFile}, {&o.starts, startOffsetFile}, {&o.cleaned, cleanedFile}} {
-		if *f.to, err = readOffsets(o.opts.FS, filepath.Join(o.opts.Dir, f.name)); err != nil {
-			return err
+		*f.to, err = readOffsets(o.opts.FS, filepath.Join(o.opts.Dir, f.name))
+		if errors.Is(err, errCheckpoint) {
+			damaged[f.name], *f.to, err = err, offsets{}, nil
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return damaged, nil
 }
 
 // openTopics opens every partition that the catalog knows.
