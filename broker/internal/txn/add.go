@@ -30,17 +30,21 @@ func (m *Machine) add(in *Add) Added {
 	case m.late(t, in.Caller, in.early()):
 		return Added{Code: kerr.InvalidTxnState.Code}
 	}
-	m.open(t, in.Partitions)
+	m.open(t, in)
 	return Added{}
 }
 
 // open brings partitions into the transaction of t. One without any is open, too (R-K23).
-func (m *Machine) open(t *transaction, partitions []Partition) {
+func (m *Machine) open(t *transaction, in *Add) {
 	isOpen := t.state == kmsg.TransactionStateOngoing
-	if isOpen && containsAll(t.partitions, partitions) {
+	if isOpen && containsAll(t.partitions, in.Partitions) {
 		return
 	}
-	v := t.adding(m.now, union(t.partitions, partitions))
+	version := int16(0)
+	if in.Implicit {
+		version = 2
+	}
+	v := t.adding(m.now, union(t.partitions, in.Partitions), version)
 	m.decide(t, v)
 	if !isOpen {
 		m.timers.set(&t.timer, v.deadline())

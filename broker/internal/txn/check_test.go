@@ -88,7 +88,7 @@ func (st *stage) checkMarkers(was value, want []Partition, got []machine.Write) 
 			st.t.Fatalf("%s: markers %v where %v are wanted", sayValue(was), got, want)
 		case w.Marker.Commit != got[0].Marker.Commit || w.Producer != got[0].Producer:
 			st.t.Fatalf("%s: markers of two kinds: %v", sayValue(was), got)
-		case w.Producer.Epoch < was.Epoch || w.Producer.Epoch > was.Epoch+1 || was.decided() && w.Producer.Epoch != was.Epoch:
+		case w.Producer.Epoch < was.Epoch || int(w.Producer.Epoch) > int(was.Epoch)+1 || was.decided() && w.Producer.Epoch != was.Epoch:
 			st.t.Fatalf("%s: a marker of epoch %d", sayValue(was), w.Producer.Epoch)
 		case was.decided() && w.Marker.Commit != was.commits():
 			st.t.Fatalf("%s: a marker of the other outcome", sayValue(was))

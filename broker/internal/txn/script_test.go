@@ -294,15 +294,6 @@ func (s *script) finish(o options) {
 	}
 }
 
-// rewind makes the last record of an id one of another epoch.
-func (s *script) rewind(id string, epoch int16) {
-	t := s.m.transactions[id]
-	v := t.value
-	v.Epoch = epoch
-	s.log = append(s.log, s.m.coder.record(id, &v))
-	s.restart()
-}
-
 func (s *script) ask(what string, o options) {
 	switch what {
 	case "describe":

@@ -123,8 +123,11 @@ func (st *stage) once(in any) any {
 	if len(o.Replies) != 1 || o.Replies[0].To != st.token {
 		st.t.Fatalf("%T is answered by %v", in, o.Replies)
 	}
-	if _, needs := o.Replies[0].Value.(NeedProducerID); needs && len(o.Records)+len(o.Group)+len(o.Asks) > 0 {
-		st.t.Fatalf("%T wants a producer id and decides something: %v", in, o)
+	if _, needs := o.Replies[0].Value.(NeedProducerID); needs {
+		if len(o.Records)+len(o.Group)+len(o.Asks) > 0 {
+			st.t.Fatalf("%T wants a producer id and decides something: %v", in, o)
+		}
+		return o.Replies[0].Value
 	}
 	if _, reads := in.(machine.Read); reads && len(o.Records)+len(o.Group) > 0 {
 		st.t.Fatalf("%T, a read, decides something: %v", in, o)
@@ -291,4 +294,12 @@ func sayRecord(c *coder, r machine.Record) string {
 		return err.Error()
 	}
 	return id + " " + sayValue(v)
+}
+
+// rewind makes the last record of an id one of another epoch.
+func (st *stage) rewind(id string, epoch int16) {
+	v := st.m.transactions[id].value
+	v.Epoch, v.last = epoch, noEpoch
+	st.log = append(st.log, st.m.coder.record(id, &v))
+	st.restart()
 }

@@ -40,8 +40,7 @@ type value struct {
 	partitions []Partition // sorted; never changed in place
 	updated    int64       // ms
 	started    int64       // ms; untimed: no transaction since the producer was initialised
-	// version is that of the transactions that the client who ended the last one speaks (KIP-890): 2 with a new epoch at
-	// every end.
+	// version is that of the transactions that the client spoke last (KIP-890): 2 with a new epoch at every end, else 0.
 	version int16
 	// timedOut: the coordinator aborted the last transaction, since it was out of time.
 	timedOut bool
@@ -109,16 +108,18 @@ func (v *value) initialised(now time.Time, p identity, last int16, timeout time.
 	next := v.changed(now)
 	next.identity, next.last, next.timeout = p, last, timeout
 	next.state, next.partitions, next.started = kmsg.TransactionStateEmpty, nil, untimed
-	next.version, next.timedOut = 0, false
+	next.timedOut = false
 	if next.previous == noProducerID {
 		next.previous = p.ProducerID
 	}
 	return next
 }
 
-// adding is v with partitions, open. The producer knows its epoch, so nobody retries with an older one.
-func (v *value) adding(now time.Time, partitions []Partition) value {
+// adding is v with partitions, open, for a client that speaks a version of transactions. The producer knows its epoch, so
+// nobody retries with an older one.
+func (v *value) adding(now time.Time, partitions []Partition, version int16) value {
 	next := v.changed(now)
+	next.version = version
 	if v.state != kmsg.TransactionStateOngoing {
 		next.state, next.started, next.timedOut = kmsg.TransactionStateOngoing, next.updated, false
 	}
