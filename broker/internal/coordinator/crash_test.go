@@ -283,3 +283,8 @@ func TestWritesThatFail(t *testing.T) {
 		b.stop(true)
 	})
 }
+
+func (b *broker) delete(topic string) {
+	b.t.Helper()
+	b.check(catalogtest.DeleteTopic(context.Background(), b.catalog, b.table.Topic(topic).ID))
+}
