@@ -28,7 +28,8 @@ type Log interface {
 	Replay(ctx context.Context, yield func(machine.Record) error) error
 	// Append makes records, of the shard's own partition, and group durable, all or none, and calls done once, from any
 	// goroutine, also before it returns. It does not wait for that. Appends become durable in order; after one that has
-	// failed every further one fails too, until a Replay. Records and group are not kept.
+	// failed every further one fails too, until a Replay. Records and group are not kept. A group names each partition once,
+	// and the shard's own only when there are no records.
 	Append(records []machine.Record, group []machine.Write, done func(error))
 	// Refusal is why an Append would fail now, nil when none is known.
 	Refusal() error
