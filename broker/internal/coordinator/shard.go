@@ -69,13 +69,15 @@ func (s *shard) step(c call) {
 		c.done(nil, s.condition.refusal())
 		return
 	}
-	if s.log.Refusal() != nil {
-		if _, reads := c.in.(machine.Read); !reads {
+	if _, reads := c.in.(machine.Read); !reads || s.welcome {
+		refused := s.log.Refusal() != nil
+		switch {
+		case refused && !reads:
 			c.done(nil, ErrNotCoordinator)
 			return
+		case !refused && s.welcome:
+			s.greet()
 		}
-	} else if s.welcome {
-		s.greet()
 	}
 	s.accept(s.ask(c.in, c.done))
 }
