@@ -10,9 +10,12 @@ func wantedAboutGroups() []allowance {
 		{request: "OffsetFetch", step: regexp.QuoteMeta(againText), path: `.*#2`, target: `\(absent\)`, reason: "OffsetFetch answers a partition that is named again once"},
 		{request: "OffsetFetch", step: regexp.QuoteMeta(againText), path: `.*\.Partitions`, kafka: `\(absent\)`, target: `null|empty`, reason: "OffsetFetch answers a partition that is named again once"},
 		{request: "OffsetCommit", path: `\.Topics\[.*\]\.(Topic|TopicID)#2`, kafka: `\(absent\)`, reason: "OffsetCommit, OffsetFetch and OffsetDelete answer in the order"},
+		{request: "OffsetDelete", path: `\.Topics\[.*\]\.Topic#2`, kafka: `\(absent\)`, reason: "OffsetCommit, OffsetFetch and OffsetDelete answer in the order"},
 		{request: "JoinGroup", path: `\.ErrorCode`, kafka: `UNKNOWN_SERVER_ERROR`, target: `UNKNOWN_MEMBER_ID`, element: true,
 			reason: "JoinGroup with an id that was handed out and an instance id"},
 		{request: "JoinGroup", step: regexp.QuoteMeta(votesText), path: `\.Protocol`, kafka: someProtocol, target: someProtocol, element: true, diverges: true, reason: "Of protocols with equally many votes"},
+		{request: "JoinGroup", step: regexp.QuoteMeta(noRoomText), path: `answer`, kafka: `none`, element: true, diverges: true,
+			reason: "A member that finds no room while others join is gone"},
 		{request: "JoinGroup", step: regexp.QuoteMeta(namedTwiceText), path: `.*`, diverges: true, reason: "A protocol that a JoinGroup names twice"},
 	}
 }
@@ -24,5 +27,6 @@ const someProtocol = `range|roundrobin|(cooperative-)?sticky|v\d`
 const (
 	againText      = "(again)"
 	votesText      = "(votes)"
-	namedTwiceText = "(named twice)"
+	noRoomText     = "(no-room)"
+	namedTwiceText = "(named-twice)"
 )

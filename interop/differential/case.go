@@ -12,10 +12,12 @@ type pair struct {
 	allowed       []allowance
 	flights       []*flight // requests of members that wait for their answers
 	steps         int       // done so far
-	reached       int       // how many steps of its script the case did
+	reached       int       // how far the case came
+	skipped       []string  // steps of it that had nothing to ask
 	free          int       // cases that a free choice of the brokers ended
 	seen          map[string]int
-	found         map[string]bool // signatures of findings
+	trace         func(format string, args ...any) // shows Kafka's answers, if set
+	found         map[string]bool                  // signatures of findings
 }
 
 func newPair(kafkaAddr, targetAddr string, allowed []allowance) (*pair, error) {
@@ -103,6 +105,7 @@ func withoutNames(path string) string {
 // none does.
 func (p *pair) runCase(prefix string, steps []step) (*finding, error) {
 	p.forget(prefix)
+	p.skipped = nil
 	for i, s := range steps {
 		p.reached = i + 1
 		exchanges, err := p.do(s)
@@ -112,6 +115,8 @@ func (p *pair) runCase(prefix string, steps []step) (*finding, error) {
 		if len(exchanges) > 0 {
 			p.steps++
 			p.count(exchanges)
+		} else if s.request != nil {
+			p.skipped = append(p.skipped, s.text)
 		}
 		differences, diverged := p.differences(exchanges)
 		if len(differences) > 0 {
@@ -128,6 +133,9 @@ func (p *pair) runCase(prefix string, steps []step) (*finding, error) {
 func (p *pair) count(exchanges []exchange) {
 	for _, e := range exchanges {
 		request, _, _ := strings.Cut(e.step.text, " ")
+		if p.trace != nil {
+			p.trace("%s\n        %s", e.step.text, strings.Join(e.kafka.lines, "\n        "))
+		}
 		for _, line := range e.kafka.lines {
 			if _, code, ok := strings.Cut(line, "ErrorCode = "); ok {
 				p.seen[request+" "+code]++

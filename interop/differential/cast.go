@@ -13,11 +13,12 @@ import (
 // broker's own; here a member is "a", and the ids that it was given are a#1,
 // a#2 and so on.
 type cast struct {
-	addr    string
-	players map[string]*player
-	names   map[string]string // of member ids
-	pending map[string]bool   // ids that were handed out and have not joined
-	parked  map[string]parked // requests that wait, by player
+	addr      string
+	players   map[string]*player
+	names     map[string]string // of member ids
+	pending   map[string]bool   // ids that were handed out and have not joined
+	parked    map[string]parked // requests that wait, by player
+	committed map[string]bool   // groups that were committed to
 	// The last generation that was told, who leads it, and who led the one before.
 	generation     int32
 	leader, before string
@@ -45,7 +46,7 @@ type player struct {
 func newCast(addr string) *cast {
 	return &cast{
 		addr: addr, players: make(map[string]*player), names: make(map[string]string),
-		pending: make(map[string]bool), parked: make(map[string]parked),
+		pending: make(map[string]bool), parked: make(map[string]parked), committed: make(map[string]bool),
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 var (
 	groupsForFlag   = flag.Duration("groupsfor", 30*time.Second, "how long to go on drawing cases about groups")
 	groupsStepsFlag = flag.Int("groupsteps", 45, "steps a case about groups")
+	answersFlag     = flag.Bool("answers", false, "show what Kafka answers to scripts")
 )
 
 // groupSettings make rounds begin at once and allow short sessions.
@@ -30,6 +31,21 @@ func TestSameAnswersAboutGroups(t *testing.T) {
 		t.Logf("%6d %s", p.seen[answer], answer)
 	}
 	report.Note(t, report.Shown, "differential groups", "%d steps about groups answered as Kafka %s answers; %d cases ended where brokers choose freely", p.steps, kafka.V4, p.free)
+}
+
+// TestFixedScriptsAboutGroups plays scripts that random cases would seldom draw
+// or have no time for.
+func TestFixedScriptsAboutGroups(t *testing.T) {
+	p := startPairWith(t, groupSettings())
+	playScripts(t, p, "groups")
+	report.Note(t, report.Shown, "differential group scripts", "%d steps answered as Kafka %s answers", p.steps, kafka.V4)
+}
+
+// TestFixedScriptsAboutFullAndSlowGroups has a delay before the first round, and
+// room for two.
+func TestFixedScriptsAboutFullAndSlowGroups(t *testing.T) {
+	p := startPairWith(t, map[string]string{"group.initial.rebalance.delay.ms": "2000", "group.max.size": "2"})
+	playScripts(t, p, "groups-delay")
 }
 
 // drawGroupCase runs the group case of one seed, and makes it small when it

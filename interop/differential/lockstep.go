@@ -22,7 +22,7 @@ const (
 	followAfter = 4 * time.Millisecond
 	// allJoinedAfter is how long a group may take to answer its members once all
 	// have joined: the first round begins with a timer.
-	allJoinedAfter = 300 * time.Millisecond
+	allJoinedAfter = 600 * time.Millisecond
 	// oneSided is how long one side may take once the other has answered.
 	oneSided = 5 * time.Second
 )
@@ -62,6 +62,9 @@ func (p *pair) do(s step) ([]exchange, error) {
 	k, t := p.both(s)
 	if err := errors.Join(k.err, t.err); err != nil {
 		return nil, err
+	}
+	if k.skipped && t.skipped {
+		return nil, nil
 	}
 	all := []exchange{{step: s, kafka: k, target: t}}
 	if s.releases {

@@ -1,6 +1,7 @@
 package differential
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 
@@ -124,7 +125,7 @@ func (r scriptReader) groupStep(c command) (step, bool) {
 	return step{}, false
 }
 
-// dropStep deletes a topic and gives the coordinators a moment to hear of it.
+// dropStep deletes a topic.
 func dropStep(name string) step {
 	return step{
 		text: say("DeleteTopics", 5, "%s", name),
@@ -133,6 +134,8 @@ func dropStep(name string) step {
 			request.Version, request.TimeoutMillis, request.TopicNames = 5, adminTimeoutMillis, []string{name}
 			return request
 		},
-		after: func(s *side, response kmsg.Response) error { return s.settleOffsetsGone(name, response) },
+		after: func(s *side, response kmsg.Response) error {
+			return errors.Join(s.settleDeleted(name, response), s.settleOffsets(name, response))
+		},
 	}
 }

@@ -164,7 +164,9 @@ func playScripts(t *testing.T, p *pair, folder string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.reached = 0
+			if *answersFlag {
+				p.trace = t.Logf
+			}
 			f, err := p.runCase(prefix, steps)
 			if err != nil {
 				t.Fatal(err)
@@ -174,6 +176,9 @@ func playScripts(t *testing.T, p *pair, folder string) {
 			}
 			if p.reached < len(steps) {
 				t.Errorf("ended after step %d of %d", p.reached, len(steps))
+			}
+			for _, text := range p.skipped {
+				t.Errorf("not asked: %s", text)
 			}
 		})
 	}

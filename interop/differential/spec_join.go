@@ -86,7 +86,7 @@ func (j joinSpec) step() step {
 				s.cast.joined(j.by, r)
 			case 79:
 				s.cast.given(j.by, r.MemberID, true)
-			case 25, 82:
+			case -1, 25, 82: // −1 is Kafka's for an id that was handed out, with an instance
 				if j.id == j.by {
 					s.cast.refused(j.by)
 				}

@@ -102,25 +102,22 @@ func (l leaveSpec) silences(s *side, ids []string) bool {
 	return false
 }
 
-// returns tells whether all who leave are ids that were handed out, while no
-// round waits for them: Kafka begins one then, and we do not.
+// returns tells whether none who leave are members and some are ids that were
+// handed out, while no round waits for them: Kafka begins one then, and we do
+// not.
 func (l leaveSpec) returns(s *side, ids []string) bool {
-	some := false
-	for i, id := range ids {
-		some = some || s.cast.pending[id]
-		if s.cast.names[id] != "" && !s.cast.pending[id] || i < len(l.members) && l.members[i].instance != "" {
-			return false
-		}
-	}
-	if !some {
+	if !slices.ContainsFunc(ids, func(id string) bool { return s.cast.pending[id] }) {
 		return false
 	}
 	response, err := s.ask(describeSpec{version: 5, groups: []string{l.group}}.step().request(s))
 	if err != nil {
 		return false
 	}
-	state := response.(*kmsg.DescribeGroupsResponse).Groups[0].State
-	return state == "Stable" || state == "CompletingRebalance"
+	g := response.(*kmsg.DescribeGroupsResponse).Groups[0]
+	member := slices.ContainsFunc(g.Members, func(m kmsg.DescribeGroupsResponseGroupMember) bool {
+		return slices.Contains(ids, m.MemberID) || m.InstanceID != nil && slices.ContainsFunc(l.members, func(o leaver) bool { return o.instance == *m.InstanceID })
+	})
+	return !member && (g.State == "Stable" || g.State == "CompletingRebalance")
 }
 
 func (l leaveSpec) leave(id, instance string) kmsg.LeaveGroupRequestMember {

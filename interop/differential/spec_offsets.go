@@ -80,6 +80,7 @@ func (c commitSpec) step() step {
 			if c.of != "" {
 				request.Generation = s.cast.player(c.of).generation + c.plus
 			}
+			s.cast.committed[c.group] = true
 			for _, t := range c.topics {
 				request.Topics = append(request.Topics, t.build(s, request.Generation < 0))
 			}

@@ -1,7 +1,9 @@
 package differential
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -117,19 +119,42 @@ func (w *groupWorld) newTopic() step { return w.createOne("plain") }
 // coordinators hear of it a moment later.
 func (w *groupWorld) deleteOne() step {
 	s := w.deleteTopics()
-	settled := s.after
+	settled, name := s.after, strings.Fields(s.text)[2]
 	s.after = func(side *side, response kmsg.Response) error {
-		defer pause(offsetsGoAfter)
-		return settled(side, response)
+		return errors.Join(settled(side, response), side.settleOffsets(name, response))
 	}
 	return s
 }
 
-// offsetsGoAfter is how much later than a topic its committed offsets may go.
-const offsetsGoAfter = 50 * time.Millisecond
+// settleOffsets waits until the offsets of a deleted topic are gone, which is a
+// moment after the topic, and not always even then.
+func (s *side) settleOffsets(name string, response kmsg.Response) error {
+	for _, t := range response.(*kmsg.DeleteTopicsResponse).Topics {
+		if t.ErrorCode != 0 {
+			return nil
+		}
+	}
+	for end := time.Now().Add(oneSided); time.Now().Before(end); pause(10 * time.Millisecond) {
+		listed, err := s.listsOffsetsOf(name)
+		if err != nil || !listed {
+			return err
+		}
+	}
+	return nil
+}
 
-// settleOffsetsGone waits until a topic is gone and its committed offsets too.
-func (s *side) settleOffsetsGone(name string, response kmsg.Response) error {
-	defer pause(offsetsGoAfter)
-	return s.settleDeleted(name, response)
+// listsOffsetsOf tells whether a group of the case has offsets of a topic.
+func (s *side) listsOffsetsOf(name string) (bool, error) {
+	for group := range s.cast.committed {
+		response, err := s.ask(offsetFetchSpec{version: 8, groups: []string{group}, all: true}.step().request(s))
+		if err != nil {
+			return false, err
+		}
+		for _, t := range response.(*kmsg.OffsetFetchResponse).Groups[0].Topics {
+			if t.Topic == name {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }
