@@ -272,12 +272,15 @@ func TestDeletedTopicsReachShardsThatCouldNotWrite(t *testing.T) {
 		h.commits("g", "t", 1)
 		h.faults.FakeSpace(&vfs.Space{Total: 1 << 40, Free: 1})
 		pass(time.Second)
-		_ = commitOffset(h.wire(), "g", nil, "t", 0, 2) // makes somebody look
+		want := int64(1)
+		if commitOffset(h.wire(), "g", nil, "t", 0, 2) == nil { // makes somebody look, if nobody has
+			want = 2
+		}
 		pass(time.Second)
 		if err := commitOffset(h.wire(), "g", nil, "t", 0, 3); !errors.Is(err, kerr.NotCoordinator) {
 			t.Fatalf("committing without room: %v", err)
 		}
-		h.expectOffset("g", "t", 2)
+		h.expectOffset("g", "t", want)
 		h.deleteTopic("t")
 		h.createTopic("t", 1)
 		h.faults.FakeSpace(nil)
