@@ -35,6 +35,8 @@ type Deps struct {
 	Table *partition.Table
 	// Groups has the groups. Without it nothing about groups can be asked.
 	Groups Groups
+	// Transactions has the transactions. Without it nothing about transactions can be asked.
+	Transactions Transactions
 	NodeID int32
 
 	// Static holds the broker settings as the operator gave them: file, environment, flags.
