@@ -51,6 +51,9 @@ type Broker struct {
 	work     sync.WaitGroup     // table.Run, and connections of Dial
 	failed   chan struct{}      // closed when the broker cannot go on
 	failure  error              // why; written before failed is closed
+
+	dialing sync.Mutex // guards hungUp
+	hungUp  bool       // nothing joins work any more
 }
 
 // Open opens the data directory, or founds a new one in it, recovers what an
@@ -241,6 +244,9 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 
 func (b *Broker) shutdown(ctx context.Context) error {
 	b.ready.Store(false)
+	b.dialing.Lock()
+	b.hungUp = true
+	b.dialing.Unlock()
 	groups := make(chan error, 1) // at once: who waits for other members of a group is answered, and the server waits for that
 	go func() { groups <- b.groups.shutdown(ctx) }()
 	err := errors.Join(b.server.Shutdown(ctx), <-groups, b.handler.Shutdown(ctx), b.table.Shutdown(ctx), b.pages.Shutdown(ctx))

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"fmt"
 	"net"
 
 	"github.com/skeinstream/skein/broker/internal/server"
@@ -14,10 +15,16 @@ const MemoryHost = "skein"
 // MemoryPort goes with MemoryHost.
 const MemoryPort = 9092
 
-// Dial connects to the broker inside the process, without a network.
+// Dial connects to the broker inside the process, without a network. Once
+// Shutdown has begun it returns net.ErrClosed.
 func (b *Broker) Dial(ctx context.Context) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	b.dialing.Lock()
+	defer b.dialing.Unlock()
+	if b.hungUp {
+		return nil, fmt.Errorf("connecting to a broker that is shut down: %w", net.ErrClosed)
 	}
 	near, far := net.Pipe()
 	b.work.Go(func() {

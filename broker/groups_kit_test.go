@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,8 +40,26 @@ type house struct {
 	settings map[string]string
 	logger   *slog.Logger // nil: nobody listens
 
-	mu sync.Mutex // for dialer, since clients outlive a broker
-	b  *Broker
+	mu   sync.Mutex // for dialer, since clients outlive a broker
+	b    *Broker
+	line *line
+}
+
+// line is what connects clients with one broker. When it is cut they hear no more of it.
+type line struct{ cut atomic.Bool }
+
+// lineEnd is a client's end of a connection.
+type lineEnd struct {
+	net.Conn
+	line *line
+}
+
+func (c lineEnd) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if c.line.cut.Load() {
+		return 0, net.ErrClosed
+	}
+	return n, err
 }
 
 func (h *house) open() {
@@ -55,7 +74,7 @@ func (h *house) open() {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.b = b
+	h.b, h.line = b, new(line)
 }
 
 func (h *house) shutdown() {
@@ -75,9 +94,13 @@ func (h *house) restart() {
 // dialer leads to the broker that is there now.
 func (h *house) dialer(ctx context.Context, _, _ string) (net.Conn, error) {
 	h.mu.Lock()
-	b := h.b
+	b, line := h.b, h.line
 	h.mu.Unlock()
-	return b.Dial(ctx)
+	conn, err := b.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return lineEnd{conn, line}, nil
 }
 
 // wire is a new connection. It ends with the test.
