@@ -37,7 +37,7 @@ type Deps struct {
 	Groups Groups
 	// Transactions has the transactions. Without it nothing about transactions can be asked.
 	Transactions Transactions
-	NodeID int32
+	NodeID       int32
 
 	// Static holds the broker settings as the operator gave them: file, environment, flags.
 	Static map[string]string
