@@ -26,7 +26,7 @@ import (
 )
 
 // transactionFixture is what the transaction coordinator's own tests compare their records with.
-const transactionFixture = "broker/internal/txn/testdata/kafka-4.4-records.txt"
+const transactionFixture = "broker/internal/txn/testdata/records/kafka-4.4.txt"
 
 const (
 	transactionalID  = "tx"
@@ -88,7 +88,7 @@ type driver struct {
 func (d *driver) find(ctx context.Context) {
 	d.t.Helper()
 	for kind, key := range []string{"g", transactionalID} {
-		for code := int16(-1); code != 0; time.Sleep(20 * time.Millisecond) {
+		for code := int16(-1); code != 0; soon(ctx) {
 			r := kmsg.NewPtrFindCoordinatorRequest()
 			r.CoordinatorKey, r.CoordinatorType = key, int8(kind)
 			code = request[*kmsg.FindCoordinatorResponse](ctx, d, 3, r).ErrorCode
@@ -113,7 +113,7 @@ func (d *driver) run(ctx context.Context, command string) {
 			code != kerr.CoordinatorLoadInProgress.Code && code != kerr.CoordinatorNotAvailable.Code {
 			d.t.Fatalf("%s: %v", command, err)
 		}
-		time.Sleep(20 * time.Millisecond)
+		soon(ctx)
 	}
 }
 
@@ -256,15 +256,15 @@ func (d *driver) awaitState(ctx context.Context, state string) {
 		if ctx.Err() != nil {
 			d.t.Fatalf("the transaction is never %s", state)
 		}
-		time.Sleep(20 * time.Millisecond)
+		soon(ctx)
 	}
 }
 
 // settled waits until markers are written and returns where the log of states ends then.
 func (d *driver) settled(ctx context.Context) int64 {
 	d.t.Helper()
-	for strings.HasPrefix(d.state(ctx), "Prepare") {
-		time.Sleep(20 * time.Millisecond)
+	for strings.HasPrefix(d.state(ctx), "Prepare") && ctx.Err() == nil {
+		soon(ctx)
 	}
 	client, err := kgo.NewClient(kgo.SeedBrokers(d.addr))
 	if err != nil {
@@ -351,4 +351,12 @@ func timeless(t *testing.T, text string) string {
 		lines[i] = fmt.Sprintf("value %+v (%d bytes)", v, len(b))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// soon is between two looks at a broker that is not done.
+func soon(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(20 * time.Millisecond):
+	}
 }

@@ -2,6 +2,7 @@ package txn
 
 import (
 	"log/slog"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -133,12 +134,11 @@ func (m *Machine) countEnd(o outcome) {
 func (m *Machine) mark(t *transaction, v *value, e *Ends) (missing []Partition) {
 	gone, left := split(v.partitions, e.Gone)
 	missing, reached := split(left, e.Unreachable)
+	producer := machine.Producer{Transactional: true, ID: v.ProducerID, Epoch: v.Epoch}
+	marker := &machine.Marker{Commit: v.commits(), CoordinatorEpoch: m.settings.CoordinatorEpoch}
+	m.out.Group = slices.Grow(m.out.Group, len(reached))
 	for _, p := range reached {
-		m.out.Group = append(m.out.Group, machine.Write{
-			Topic: p.Topic, Partition: p.Partition,
-			Producer: machine.Producer{Transactional: true, ID: v.ProducerID, Epoch: v.Epoch},
-			Marker:   &machine.Marker{Commit: v.commits(), CoordinatorEpoch: m.settings.CoordinatorEpoch},
-		})
+		m.out.Group = append(m.out.Group, machine.Write{Topic: p.Topic, Partition: p.Partition, Producer: producer, Marker: marker})
 	}
 	if len(gone) > 0 {
 		m.note(slog.LevelWarn, "a transaction ends without partitions that are gone", slog.String("transactional id", t.id),

@@ -15,7 +15,7 @@ import (
 )
 
 // kafkaRecords are records that a Kafka wrote: interop's TestTransactionRecords made the file.
-const kafkaRecords = "testdata/kafka-4.4-records.txt"
+const kafkaRecords = "testdata/records/kafka-4.4.txt"
 
 // step of a fixture: a command and the records that it has left.
 type kafkaStep struct {

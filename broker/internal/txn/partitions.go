@@ -7,7 +7,10 @@ import (
 )
 
 func comparePartitions(a, b Partition) int {
-	return cmp.Or(strings.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
+	if a.Topic != b.Topic { // most often it is one topic, and one string
+		return strings.Compare(a.Topic, b.Topic)
+	}
+	return cmp.Compare(a.Partition, b.Partition)
 }
 
 // sortedSet is a copy of list, in order, each once.

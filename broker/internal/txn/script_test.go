@@ -40,9 +40,6 @@ func TestScripts(t *testing.T) {
 		t.Fatalf("no scripts: %v", err)
 	}
 	for _, name := range files {
-		if strings.HasPrefix(filepath.Base(name), "kafka-") {
-			continue // fixtures of real brokers, for kafka_test.go
-		}
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) { runScript(t, name) })
 	}
 }
