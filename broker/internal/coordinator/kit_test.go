@@ -194,6 +194,10 @@ func (d *disk) settle(n int, err error) {
 
 func (d *disk) settleOne(i int, err error) {
 	d.mu.Lock()
+	if i >= len(d.waiting) {
+		d.mu.Unlock()
+		return // another was quicker
+	}
 	p := d.waiting[i]
 	d.waiting = slices.Delete(d.waiting, i, i+1)
 	if err != nil {
