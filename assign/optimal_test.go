@@ -26,9 +26,12 @@ func seeded(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// rounds is how many random groups a test looks at: n, or with SKEIN_LONG that
-// many times more.
+// rounds is how many random groups a test looks at: n, with SKEIN_LONG that many
+// times more, under the race detector a quarter.
 func rounds(n int) int {
+	if raced {
+		n = max(n/4, 1)
+	}
 	if f, err := strconv.Atoi(os.Getenv("SKEIN_LONG")); err == nil {
 		return n * f
 	}

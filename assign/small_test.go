@@ -26,6 +26,9 @@ func TestEveryGroupOfSmallSize(t *testing.T) {
 				everyChoice(n, 4, func(subscriptions []int) {
 					everyChoice(first+second, n+1, func(owners []int) {
 						groups++
+						if raced && groups%7 != 0 {
+							return
+						}
 						in := smallGroup(topics, subscriptions, owners)
 						checkOptimal(t, in)
 						if groups%nth == 0 {
