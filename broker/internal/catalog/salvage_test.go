@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"maps"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -218,5 +219,40 @@ func TestACrashInARepairOfTheCatalog(t *testing.T) {
 		if got := picture(open(t, crashed).Snapshot()); got != want {
 			t.Fatalf("crash %d:\n%s\nwant\n%s", i, got, want)
 		}
+	}
+}
+
+// However much is damaged: a repair makes a catalog that opens.
+func TestASalvageOfAnyCatalog(t *testing.T) {
+	fs, _ := worked(t)
+	for seed := range uint64(300) {
+		image, dice := fs.KillClone(), rand.New(rand.NewPCG(seed, 6))
+		for range 1 + dice.IntN(5) {
+			file := []string{logFile, snapshotFile}[dice.IntN(2)]
+			b := content(t, image, file)
+			if len(b) <= headerSize {
+				continue
+			}
+			switch at := headerSize + dice.IntN(len(b)-headerSize); dice.IntN(4) {
+			case 0:
+				b = b[:at]
+			case 1:
+				clear(b[at:min(len(b), at+dice.IntN(200))])
+			case 2:
+				b = append(b[:at], b[min(len(b), at+dice.IntN(300)):]...)
+			default:
+				b[at] ^= byte(1 + dice.IntN(255))
+			}
+			ok(t, vfs.WriteFile(image, file, b))
+		}
+		x := must[*catalog.Salvage](t)(catalog.Examine(image, "data/catalog"))
+		if len(x.Damage) > 0 {
+			ok(t, x.Repair(image, "data/catalog", x.Fences(50)...))
+		}
+		c, err := catalog.Open(image, "data/catalog", catalog.Options{Random: seeded()})
+		if err != nil {
+			t.Fatalf("seed %d, %+v: %v", seed, x.Damage, err)
+		}
+		ok(t, c.Close())
 	}
 }

@@ -5,7 +5,8 @@ import (
 )
 
 // A file whose header cannot be read has lost its salt, and the salt is in the checksum of every frame's header. It enters
-// there as a seed of 32 bits, and a CRC can be run backwards: one whole frame tells the seed, and all others confirm it.
+// there as a seed of 32 bits, and a CRC can be run backwards: one whole frame tells the seed, and another confirms it. One
+// alone proves nothing: with its header damaged it would tell another seed.
 
 // behead reads from the frames of f what its header would say.
 func (v *salvage) behead(f *relic) error {
@@ -23,10 +24,17 @@ func (v *salvage) behead(f *relic) error {
 	})
 }
 
-// findSeed returns the seed that most bytes of frames agree on, and the first frame that has it. Bytes of records that look
-// like a frame lie within frames, so they are never the most.
+// vote is what frames say that agree on a seed.
+type vote struct {
+	frames int
+	bytes  int64
+	first  frameHeader
+}
+
+// findSeed returns the seed that most bytes of frames agree on, of two at least, and the first frame that has it. Bytes of
+// records that look like a frame lie within frames, so they are never the most.
 func (s *scanner) findSeed() (seed uint32, first frameHeader, err error) {
-	bytes, firsts := map[uint32]int64{}, map[uint32]frameHeader{}
+	votes := map[uint32]vote{}
 	for at := int64(fileHeaderSize); ; {
 		b, err := s.at(at, frameHeaderSize)
 		if err != nil {
@@ -44,17 +52,20 @@ func (s *scanner) findSeed() (seed uint32, first frameHeader, err error) {
 			}
 			if whole != nil {
 				size = frameSize(int(h.length))
-				bytes[own] += size
-				if _, known := firsts[own]; !known {
-					firsts[own] = h
+				v := votes[own]
+				if v.frames == 0 {
+					v.first = h
 				}
+				v.frames, v.bytes = v.frames+1, v.bytes+size
+				votes[own] = v
 			}
 		}
 		at += size
 	}
-	for own, n := range bytes {
-		if n > bytes[seed] || first.count == 0 {
-			seed, first = own, firsts[own]
+	most := int64(0)
+	for own, v := range votes {
+		if v.frames > 1 && v.bytes > most {
+			seed, first, most = own, v.first, v.bytes
 		}
 	}
 	return seed, first, nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/skeinstream/skein/internal/vfs"
 )
@@ -114,7 +115,9 @@ func (v *salvage) file(f relic) error {
 	defer file.Close()
 	s := &scanner{name: f.name, file: file, size: f.size, number: f.number, seed: f.seed, last: max(v.last, firstSeq(f.number))}
 	err = v.frames(s, f.claim)
-	v.last = s.last
+	if s.last > firstSeq(f.number) { // it has any
+		v.last = s.last
+	}
 	return err
 }
 
@@ -215,14 +218,17 @@ func (v *salvage) survey() ([]relic, error) {
 	if err != nil {
 		return nil, err
 	}
-	used := all[:0:0]
-	for _, f := range all {
-		f.claim = claims(all, f.number)
-		if f.header.number == 0 && !f.headless && f.claim > 0 { // others know that it was in use
-			if err := v.behead(&f); err != nil {
+	for i := range slices.Backward(all) { // later ones know of earlier ones
+		f := &all[i]
+		if f.header.number == 0 && !f.headless && claims(all, f.number) > 0 { // it was in use
+			if err := v.behead(f); err != nil {
 				return nil, err
 			}
 		}
+	}
+	used := all[:0:0]
+	for _, f := range all {
+		f.claim = claims(all, f.number)
 		if f.headless || f.header.number > 0 {
 			used = append(used, f)
 		}

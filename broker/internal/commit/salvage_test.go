@@ -344,3 +344,73 @@ func TestALookAlikeIsNoFrame(t *testing.T) {
 		t.Errorf("found %v, want %v", got, want)
 	}
 }
+
+// However much is damaged: what a salvage finds stood there, in its order, and the repaired log opens with it.
+func TestASalvageOfAnyRuin(t *testing.T) {
+	fs, all, _ := relics(t)
+	stood := map[string]int{}
+	for i, s := range all {
+		stood[text(s.Frame)] = i
+	}
+	for seed := range uint64(300) {
+		image := fs.KillClone()
+		dice := rand.New(rand.NewPCG(seed, 5))
+		for range 1 + dice.IntN(6) {
+			ruinOne(t, image, dice)
+		}
+		found, damage := salvaged(t, image)
+		last := -1
+		for _, frame := range found {
+			at, ok := stood[frame]
+			if !ok && strings.Contains(frame, ": 2 ") {
+				continue // a note in the place of a lost frame
+			}
+			if !ok || at <= last {
+				t.Fatalf("seed %d: found %s, which %v", seed, frame, map[bool]string{true: "comes twice or too late", false: "never stood there"}[ok])
+			}
+			last = at
+		}
+		if _, err := Repair(image, "wal"); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if err := Read(image, "wal", func(Frame) error { return nil }); err != nil {
+			t.Fatalf("seed %d, %+v: the repaired log: %v", seed, damage, err)
+		}
+		if got := frames(t, image); !slices.Equal(got, found) {
+			t.Fatalf("seed %d, %+v: the repaired log has\n%s\nwant\n%s", seed, damage, strings.Join(got, "\n"), strings.Join(found, "\n"))
+		}
+		expectNothingToRepair(t, image)
+	}
+}
+
+// ruinOne flips a bit, zeroes or scrambles a stretch, cuts a file or removes one.
+func ruinOne(t *testing.T, fs *vfs.Memory, dice *rand.Rand) {
+	t.Helper()
+	file := name(1 + dice.Uint64N(3))
+	info, err := fs.Stat(file)
+	if err != nil || info.Size == 0 {
+		return
+	}
+	at := dice.Int64N(info.Size)
+	switch dice.IntN(5) {
+	case 0, 1:
+		corrupt(t, fs, file, at)
+	case 2, 3:
+		b := make([]byte, min(info.Size-at, 1+dice.Int64N(700)))
+		if dice.IntN(2) == 0 {
+			for i := range b {
+				b[i] = byte(dice.Uint32())
+			}
+		}
+		f, err := fs.OpenFile(file)
+		check(t, err)
+		_, err = f.WriteAt(b, at)
+		check(t, errors.Join(err, f.Sync(), f.Close()))
+	default:
+		if dice.IntN(4) == 0 {
+			check(t, fs.Remove(file))
+		} else {
+			check(t, cut(fs, file, at))
+		}
+	}
+}
