@@ -45,6 +45,18 @@ type (
 	Delete struct{ Group string }
 	// DeleteOffsets is answered by a *kmsg.OffsetDeleteResponse.
 	DeleteOffsets struct{ Request *kmsg.OffsetDeleteRequest }
+	// TxnCommit is a commit within a transaction and is answered by a *kmsg.TxnOffsetCommitResponse. The partition of the
+	// offsets topic is part of the transaction: whoever sends this has made sure of it, or has made it one. A marker may
+	// overtake it on the way, so a Guard is asked for before that is done.
+	TxnCommit struct {
+		Request *kmsg.TxnOffsetCommitRequest
+		Token   GuardToken
+	}
+	// Guard asks for the token of the TxnCommit that a producer is about to make, and is answered by a GuardToken.
+	Guard struct {
+		Group      string
+		ProducerID int64
+	}
 	// DeleteTopics drops every offset of deleted topics. It is answered by nil.
 	DeleteTopics struct{ Topics []string }
 	// Topics asks for the names of all topics that offsets are kept for. It is answered by a []string.
@@ -52,6 +64,13 @@ type (
 	// Count asks for numbers and is answered by Counts.
 	Count struct{}
 )
+
+// GuardToken says which markers of a producer a machine had seen at a moment. A TxnCommit with one that has changed since is
+// refused: the transaction that it belongs to may be over, and nothing would ever end it. The zero value is none's.
+type GuardToken struct {
+	load    int64  // when the machine was loaded
+	markers uint64 // how many it had seen
+}
 
 // Counts are a machine's numbers for metrics.
 type Counts struct {
