@@ -135,30 +135,53 @@ func (x *index) orderTopics() (base []int32, err error) {
 // the one before them, so that names are looked up once a class, not once a member.
 func (x *index) subscribe(base []int32) {
 	b := group.NewBuilder(x.arena, base, len(x.order))
-	var seen map[outline][]int32 // members whose lists look alike
+	var seen alike
 	for m := range int32(len(x.order)) {
 		topics := x.member(m).Topics
 		if m > 0 && sameNames(topics, x.member(m-1).Topics) {
 			b.JoinAs(m, m-1)
 			continue
 		}
-		look := outlineOf(topics)
-		twin := slices.IndexFunc(seen[look], func(o int32) bool { return sameNames(topics, x.member(o).Topics) })
-		if twin >= 0 {
-			b.JoinAs(m, seen[look][twin])
-			continue
-		}
-		if m > 0 && seen == nil {
-			seen = map[outline][]int32{outlineOf(x.member(0).Topics): {0}}
-		}
 		if m > 0 {
-			seen[look] = append(seen[look], m)
+			if seen.last == nil {
+				seen = alike{last: map[outline]int32{}, before: x.arena.Nones(len(x.order))}
+				seen.add(outlineOf(x.member(0).Topics), 0)
+			}
+			look := outlineOf(topics)
+			if twin, found := seen.find(look, func(o int32) bool { return sameNames(topics, x.member(o).Topics) }); found {
+				b.JoinAs(m, twin)
+				continue
+			}
+			seen.add(look, m)
 		}
 		b.Begin()
 		x.eachTopic(topics, b.Subscribe)
 		b.End(m)
 	}
 	x.Group = b.Group()
+}
+
+// alike holds members with lists of their own by the outlines of these.
+type alike struct {
+	last   map[outline]int32 // the last member of each outline
+	before []int32           // and of each member, the one before with the same
+}
+
+func (a *alike) add(look outline, m int32) {
+	if o, seen := a.last[look]; seen {
+		a.before[m] = o
+	}
+	a.last[look] = m
+}
+
+func (a *alike) find(look outline, same func(int32) bool) (member int32, found bool) {
+	o, seen := a.last[look]
+	for ; seen && o != group.None; o = a.before[o] {
+		if same(o) {
+			return o, true
+		}
+	}
+	return group.None, false
 }
 
 // outline is what a list of names shows at a glance.

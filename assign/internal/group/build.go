@@ -67,7 +67,7 @@ func (b *Builder) sort() {
 func (b *Builder) find() int32 {
 	class, fresh := b.classes.find(b.topics, b.g.Topics.Of)
 	if fresh {
-		b.g.Topics.Items = append(b.g.Topics.Items, b.topics...)
+		b.g.Topics.Items = append(Extend(b.g.Topics.Items, len(b.topics)), b.topics...)
 		b.g.Topics.Start = append(b.g.Topics.Start, int32(len(b.g.Topics.Items)))
 	}
 	return class

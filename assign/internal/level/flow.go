@@ -35,8 +35,8 @@ type flow struct {
 }
 
 func newFlow(p *Problem) *flow {
-	n := len(p.Size)
-	return &flow{p: p, position: p.Ints(n), seen: p.Ints(n)}
+	n, arcs := len(p.Size), len(p.Subscribers.Items) // the first part has most of them
+	return &flow{p: p, position: p.Ints(n), seen: p.Ints(n), member: p.Room(arcs), topic: p.Room(arcs), amount: p.Room(arcs)}
 }
 
 // begin takes up part x, with room for q partitions for each member.
@@ -74,7 +74,7 @@ func (f *flow) arcs() {
 		f.left[i] = left
 		f.start = append(f.start, int32(len(f.member)))
 	}
-	f.into = f.p.Invert(f.member, len(f.x.members))
+	f.into = f.p.InvertInto(f.into, f.member, len(f.x.members))
 }
 
 // place puts what is left wherever there is room: an even share for everybody

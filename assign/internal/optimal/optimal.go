@@ -115,8 +115,8 @@ func (s *solver) countOwned() {
 					s.owned[at[m]-1]++
 					continue
 				}
-				s.owners.Items = append(s.owners.Items, m)
-				s.owned = append(s.owned, 1)
+				s.owners.Items = append(group.Extend(s.owners.Items, 1), m)
+				s.owned = append(group.Extend(s.owned, 1), 1)
 				at[m] = int32(len(s.owned))
 			}
 		}
