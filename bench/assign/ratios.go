@@ -87,10 +87,13 @@ func (x ratio) String() string {
 }
 
 func times(f float64) string {
-	if f >= 20 {
+	switch {
+	case f >= 20:
 		return fmt.Sprintf("%.0f", f)
+	case f >= 10:
+		return fmt.Sprintf("%.1f", f)
 	}
-	return fmt.Sprintf("%.2g", f)
+	return fmt.Sprintf("%.2f", f)
 }
 
 // worst is the least of a row's ratios.
