@@ -23,14 +23,21 @@ var (
 
 // Log is where a shard keeps its records: one partition of an internal topic.
 type Log interface {
-	// Replay yields every committed record in order, from the beginning. It ends with the error of yield. What it yields is
+	// Replay yields every record and marker in order, from the beginning. It ends with the error of yield. What it yields is
 	// valid during the call only. The next Append goes behind what it has yielded.
 	Replay(ctx context.Context, yield func(machine.Record) error) error
 	// Append makes records, of the shard's own partition, and group durable, all or none, and calls done once, from any
 	// goroutine, also before it returns. It does not wait for that. Appends become durable in order; after one that has
 	// failed every further one fails too, until a Replay. Records and group are not kept. A group names each partition once,
 	// and the shard's own only when there are no records.
+	//
+	// Records of one producer in a row are one batch, and a marker is one. Without a group all or none is true of each
+	// batch: of several, the first ones may be there alone after a crash. With a group, records are one batch.
 	Append(records []machine.Record, group []machine.Write, done func(error))
+	// AppendLent is Append for a group that reaches into the partitions of other logs, which their owners have lent for the
+	// time of the call. An error says that nothing has been appended and all these logs are as before; then done is not
+	// called. When done gets one, each of them is to be replayed.
+	AppendLent(records []machine.Record, group []machine.Write, lent []Log, done func(error)) error
 	// Refusal is why an Append would fail now, nil when none is known.
 	Refusal() error
 }
@@ -46,6 +53,11 @@ type Config struct {
 	// Loaded, when set, is called after a shard has been loaded and before anybody else's input, and again after Welcome,
 	// each time once the log takes records. It must be quick.
 	Loaded func(shard int32, step Step)
+	// Neighbour, when set, is the coordinator whose log a topic is, nil for topics that are nobody's. A group of writes into
+	// its partitions is made with its shards: see rendezvous. A neighbour has no neighbours itself.
+	Neighbour func(topic string) *Coordinator
+	// Ask, when set, is given what a machine asks for once what it has decided before is durable. It must be quick.
+	Ask func(shard int32, ask any)
 	// Workers is how many goroutines run the shards. Default: one a core, 4 at most.
 	Workers int
 	// RetryMin and RetryMax bound the time between attempts to load a shard. Defaults 100 ms and 30 s.
@@ -132,6 +144,20 @@ func (c *Coordinator) Do(shard int32, in any, done func(reply any, err error)) {
 	if !s.worker.post(call{shard: s, in: in, done: done}) {
 		done(nil, ErrNotCoordinator)
 	}
+}
+
+// Write appends records to a shard's log that its machine has not decided, and applies them: an admin's markers. done is called
+// as that of Do, without a reply.
+func (c *Coordinator) Write(shard int32, records []machine.Record, done func(error)) {
+	c.Do(shard, written{records}, func(_ any, err error) { done(err) })
+}
+
+// written is the input for Write.
+type written struct{ records []machine.Record }
+
+// Serves reports whether a shard has been loaded and takes inputs. It may be otherwise a moment later.
+func (c *Coordinator) Serves(shard int32) bool {
+	return shard >= 0 && int(shard) < len(c.shards) && c.shards[shard].serves.Load()
 }
 
 // Welcome has Config.Loaded called again for a shard, before the next input that comes when the log takes records.

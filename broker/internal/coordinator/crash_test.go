@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -87,12 +88,13 @@ func (b *broker) log(topic string, shard int32) *PartitionLog {
 // state is what the log of a partition says.
 func (b *broker) state(topic string, shard int32) durable {
 	b.t.Helper()
-	s := durable{}
+	s := settled{durable{}, map[int64][]machine.Record{}}
 	b.check(b.log(topic, shard).Replay(context.Background(), func(r machine.Record) error {
+		r.Key, r.Value = bytes.Clone(r.Key), bytes.Clone(r.Value)
 		s.apply(r)
 		return nil
 	}))
-	return s
+	return s.durable
 }
 
 func (b *broker) coordinator() *Coordinator {

@@ -18,6 +18,7 @@ type flight struct {
 	closed  bool // nothing more may be decided into it
 	replies []reply
 	notes   []machine.Note
+	asks    []any
 	durable bool
 	done    func(error) // tells the worker
 }
@@ -31,6 +32,8 @@ const (
 	// inFlightMax is how many appends of a shard are under way at a time. While they are, what is decided gathers, so that
 	// a busy shard writes larger batches.
 	inFlightMax = 4
+	// groupsInFlightMax is the same for those with groups, which nothing gathers into.
+	groupsInFlightMax = 64
 	// flightBytes is from how many bytes of keys and values on a flight takes no more records.
 	flightBytes = 128 << 10
 )
@@ -79,7 +82,8 @@ func (s *shard) newFlight() *flight {
 func (s *shard) recycle(f *flight) {
 	clear(f.replies)
 	clear(f.notes)
-	f.replies, f.notes, f.bytes, f.closed, f.durable = f.replies[:0], f.notes[:0], 0, false, false
+	clear(f.asks)
+	f.replies, f.notes, f.asks, f.bytes, f.closed, f.durable = f.replies[:0], f.notes[:0], f.asks[:0], 0, false, false
 	f.forget()
 	s.free = append(s.free, f)
 }
@@ -93,13 +97,32 @@ func (f *flight) forget() {
 
 // send gives the log what may go.
 func (s *shard) send() {
-	for s.log != nil && s.underway < inFlightMax && s.sent < len(s.flights) {
-		f := s.flights[s.sent]
-		s.sent++
-		s.underway++
-		s.log.Append(f.records, f.group, f.done)
-		f.forget()
+	for s.maySend() {
+		s.sendNext()
 	}
+}
+
+func (s *shard) maySend() bool {
+	switch {
+	case s.log == nil || s.away || s.lent || s.sent == len(s.flights):
+		return false
+	case len(s.flights[s.sent].group) > 0:
+		return s.underway < groupsInFlightMax
+	}
+	return s.underway < inFlightMax
+}
+
+func (s *shard) sendNext() {
+	f := s.flights[s.sent]
+	s.sent++
+	s.underway++
+	if visits := s.visits(f.group); len(visits) > 0 {
+		s.away = true
+		(&rendezvous{origin: f, log: s.log, visits: visits}).travel()
+		return
+	}
+	s.log.Append(f.records, f.group, f.done)
+	f.forget()
 }
 
 // appended hears what became of a flight.
@@ -133,11 +156,21 @@ func (s *shard) release() {
 		for _, note := range f.notes {
 			s.cfg.Logger.LogAttrs(context.Background(), note.Level, note.Message, note.Attrs...)
 		}
+		s.handOut(f.asks)
 		s.recycle(f)
 		n++
 	}
 	s.flights = slices.Delete(s.flights, 0, n)
 	s.sent -= n
+}
+
+// handOut gives away what the machine asks for.
+func (s *shard) handOut(asks []any) {
+	for _, a := range asks {
+		if s.cfg.Ask != nil {
+			s.cfg.Ask(s.number, a)
+		}
+	}
 }
 
 // tokens is who is parked, in the order in which they came.

@@ -41,6 +41,28 @@ func (d durable) apply(r machine.Record) {
 	d[string(r.Key)], _ = strconv.Atoi(n)
 }
 
+// settled is durable where the records of a transaction count once it is committed.
+type settled struct {
+	durable
+	open map[int64][]machine.Record // by producer
+}
+
+func (s settled) apply(r machine.Record) {
+	switch {
+	case r.Marker != nil && r.Marker.Commit:
+		for _, pending := range s.open[r.Producer.ID] {
+			s.durable.apply(pending)
+		}
+		delete(s.open, r.Producer.ID)
+	case r.Marker != nil:
+		delete(s.open, r.Producer.ID)
+	case r.Producer.Transactional:
+		s.open[r.Producer.ID] = append(s.open[r.Producer.ID], r)
+	default:
+		s.durable.apply(r)
+	}
+}
+
 type waiter struct {
 	token machine.Token
 	door  string
@@ -149,6 +171,7 @@ type disk struct {
 	waiting []*pending
 	opened  int
 	refusal error
+	refused error // what AppendLent says at once
 	openErr error
 	reading chan struct{} // when set, Replay waits for it
 }
@@ -157,7 +180,20 @@ type pending struct {
 	log     *fakeLog
 	records []machine.Record
 	group   []machine.Write
+	lent    []*fakeLog // of the group's first writes
 	done    func(error)
+}
+
+// broken says whether a log that the append is for has lost an append before it.
+func (p *pending) broken() bool {
+	return p.log.broken || slices.ContainsFunc(p.lent, func(l *fakeLog) bool { return l.broken })
+}
+
+// fail marks every log that the append is for.
+func (p *pending) fail() {
+	for _, l := range append([]*fakeLog{p.log}, p.lent...) {
+		l.broken = true
+	}
 }
 
 func newDisk() *disk { return &disk{logs: map[int32][]machine.Record{}, others: map[string]int{}} }
@@ -178,7 +214,11 @@ func (d *disk) set(change func()) {
 // commit puts an append where it belongs. The caller holds mu.
 func (d *disk) commit(p *pending) {
 	d.logs[p.log.shard] = append(d.logs[p.log.shard], p.records...)
-	for _, w := range p.group {
+	for i, w := range p.group {
+		if i < len(p.lent) {
+			l := p.lent[i]
+			l.disk.logs[l.shard] = append(l.disk.logs[l.shard], machine.Record{Producer: w.Producer, Marker: w.Marker})
+		}
 		for _, r := range w.Records {
 			d.others[string(r.Key)]++
 		}
@@ -201,8 +241,9 @@ func (d *disk) settleOne(i int, err error) {
 	p := d.waiting[i]
 	d.waiting = slices.Delete(d.waiting, i, i+1)
 	if err != nil {
-		p.log.broken = true
-	} else if p.log.broken {
+		p.fail()
+	} else if p.broken() {
+		p.fail()
 		err = errors.New("behind a failed append")
 	}
 	if err == nil {
@@ -265,7 +306,25 @@ func (l *fakeLog) Refusal() error {
 }
 
 func (l *fakeLog) Append(records []machine.Record, group []machine.Write, done func(error)) {
+	l.append(&pending{log: l, records: slices.Clone(records), group: slices.Clone(group), done: done})
+}
+
+func (l *fakeLog) AppendLent(records []machine.Record, group []machine.Write, lent []Log, done func(error)) error {
 	p := &pending{log: l, records: slices.Clone(records), group: slices.Clone(group), done: done}
+	for _, other := range lent {
+		p.lent = append(p.lent, other.(*fakeLog))
+	}
+	l.disk.mu.Lock()
+	refused := l.disk.refused
+	l.disk.mu.Unlock()
+	if refused != nil {
+		return refused
+	}
+	l.append(p)
+	return nil
+}
+
+func (l *fakeLog) append(p *pending) {
 	l.disk.mu.Lock()
 	quick := l.disk.quick
 	if quick {
@@ -275,7 +334,7 @@ func (l *fakeLog) Append(records []machine.Record, group []machine.Write, done f
 	}
 	l.disk.mu.Unlock()
 	if quick {
-		done(nil)
+		p.done(nil)
 	}
 }
 

@@ -46,7 +46,8 @@ func load(ctx context.Context, cfg *Config, shard int32) (l *loaded) {
 	}()
 	if l.log, l.err = cfg.Open(shard); l.err == nil {
 		l.err = l.log.Replay(ctx, func(r machine.Record) error {
-			l.machine.Apply(machine.Record{Key: bytes.Clone(r.Key), Value: bytes.Clone(r.Value)}) // it may keep them
+			r.Key, r.Value = bytes.Clone(r.Key), bytes.Clone(r.Value) // the machine may keep them
+			l.machine.Apply(r)
 			l.records++
 			return nil
 		})

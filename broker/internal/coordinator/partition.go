@@ -38,9 +38,7 @@ func NewPartitionLog(p *partition.Partition, opts LogOptions) *PartitionLog {
 
 // Replay implements Log.
 func (l *PartitionLog) Replay(ctx context.Context, yield func(machine.Record) error) error {
-	end, err := l.partition.Records(ctx, func(r record.Record) error {
-		return yield(machine.Record{Key: r.Key, Value: r.Value})
-	})
+	end, err := l.partition.Records(ctx, func(r partition.Stored) error { return yield(recordOf(&r)) })
 	if err != nil {
 		return err
 	}
@@ -49,27 +47,53 @@ func (l *PartitionLog) Replay(ctx context.Context, yield func(machine.Record) er
 	return nil
 }
 
+// recordOf is what a machine is told of a record or a marker.
+func recordOf(r *partition.Stored) machine.Record {
+	of := machine.Producer{Transactional: true, ID: r.Batch.ProducerID, Epoch: r.Batch.ProducerEpoch}
+	switch {
+	case r.Marker != nil:
+		return machine.Record{Producer: of, Marker: &machine.Marker{Commit: !r.Marker.Abort, CoordinatorEpoch: r.Marker.CoordinatorEpoch}}
+	case r.Batch.Transactional():
+		return machine.Record{Key: r.Key, Value: r.Value, Producer: of}
+	}
+	return machine.Record{Key: r.Key, Value: r.Value}
+}
+
 // Refusal implements Log.
 func (l *PartitionLog) Refusal() error { return l.partition.Barred() }
 
 // Append implements Log. Several appends may be under way; each goes to the offset behind the one before, or fails.
 func (l *PartitionLog) Append(records []machine.Record, group []machine.Write, done func(error)) {
-	if l.broken.Load() {
+	switch {
+	case l.broken.Load():
 		done(errBehind)
-		return
+	case len(group) > 0:
+		if err := l.AppendLent(records, group, nil, done); err != nil {
+			l.finish(err, done)
+		}
+	default:
+		l.appendOwn(records, done)
 	}
-	if len(group) > 0 {
-		l.appendGroup(records, group, done)
-		return
-	}
-	a := &ownAppend{log: l, done: done}
-	a.Records, a.Done = l.batch(records, machine.Producer{}), a
-	at := l.next
-	l.next += int64(len(records))
-	l.partition.AppendAt(&a.Append, at)
 }
 
 var errBehind = fmt.Errorf("an append before has failed: %w", ErrNotCoordinator)
+
+// appendOwn appends records to the shard's own partition alone: a batch for each run of records, one behind the other.
+func (l *PartitionLog) appendOwn(records []machine.Record, done func(error)) {
+	run, rest := firstRun(records)
+	if len(rest) > 0 {
+		all := &runs{done: done, missing: 1 + countRuns(rest)}
+		done = all.told
+	}
+	for len(run) > 0 {
+		a := &ownAppend{log: l, done: done}
+		a.Records, a.Done = l.run(run), a
+		at := l.next
+		l.next += int64(len(run))
+		l.partition.AppendAt(&a.Append, at)
+		run, rest = firstRun(rest)
+	}
+}
 
 // ownAppend is an append to the shard's own partition alone.
 type ownAppend struct {
@@ -88,18 +112,46 @@ func (l *PartitionLog) finish(err error, done func(error)) {
 	done(err)
 }
 
-// appendGroup appends records and group as one. What is for partitions that are deleted needs not be written.
-func (l *PartitionLog) appendGroup(records []machine.Record, group []machine.Write, done func(error)) {
-	var shares []partition.Share
-	if len(records) > 0 {
-		shares = append(shares, l.share(l.partition, l.batch(records, machine.Producer{}), len(records)))
+// AppendLent implements Log. What is for partitions that are deleted needs not be written.
+func (l *PartitionLog) AppendLent(records []machine.Record, group []machine.Write, lent []Log, done func(error)) error {
+	logs := []*PartitionLog{l}
+	for _, other := range lent {
+		logs = append(logs, other.(*PartitionLog))
+	}
+	places := make([]int64, len(logs))
+	for i, one := range logs {
+		if one.broken.Load() {
+			return errBehind
+		}
+		places[i] = one.next
+	}
+	err := l.opts.Table.AppendGroup(l.shares(records, group, logs), func(err error) {
+		for _, one := range logs {
+			if err != nil {
+				one.broken.Store(true)
+			}
+		}
+		done(err)
+	})
+	if err != nil {
+		for i, one := range logs {
+			one.next = places[i]
+		}
+	}
+	return err
+}
+
+// shares is what each partition gets of a group.
+func (l *PartitionLog) shares(records []machine.Record, group []machine.Write, logs []*PartitionLog) (shares []partition.Share) {
+	for run, rest := firstRun(records); len(run) > 0; run, rest = firstRun(rest) {
+		shares = append(shares, share(l.partition, l.run(run), len(run), logs))
 	}
 	for _, w := range group {
 		if p := l.find(w); p != nil {
-			shares = append(shares, l.share(p, l.write(w), max(len(w.Records), 1)))
+			shares = append(shares, share(p, l.write(w), max(len(w.Records), 1), logs))
 		}
 	}
-	l.opts.Table.AppendGroup(shares, func(err error) { l.finish(err, done) })
+	return shares
 }
 
 func (l *PartitionLog) find(w machine.Write) *partition.Partition {
@@ -110,12 +162,14 @@ func (l *PartitionLog) find(w machine.Write) *partition.Partition {
 	return topic.Partition(w.Partition)
 }
 
-// share is one batch of so many offsets for p.
-func (l *PartitionLog) share(p *partition.Partition, batch record.Batch, offsets int) partition.Share {
+// share is one batch of so many offsets for p. In the partition of a log it goes where that log expects its end.
+func share(p *partition.Partition, batch record.Batch, offsets int, logs []*PartitionLog) partition.Share {
 	s := partition.Share{Partition: p, Records: batch, At: partition.Anywhere}
-	if p == l.partition {
-		s.At = l.next
-		l.next += int64(offsets)
+	for _, l := range logs {
+		if p == l.partition {
+			s.At = l.next
+			l.next += int64(offsets)
+		}
 	}
 	return s
 }
@@ -125,11 +179,23 @@ func (l *PartitionLog) write(w machine.Write) record.Batch {
 	if w.Marker == nil {
 		return l.batch(w.Records, w.Producer)
 	}
+	return l.marker(w.Producer, w.Marker)
+}
+
+// run is the batch of a run of records.
+func (l *PartitionLog) run(records []machine.Record) record.Batch {
+	if m := records[0].Marker; m != nil {
+		return l.marker(records[0].Producer, m)
+	}
+	return l.batch(records, records[0].Producer)
+}
+
+func (l *PartitionLog) marker(of machine.Producer, m *machine.Marker) record.Batch {
 	kind := record.Abort
-	if w.Marker.Commit {
+	if m.Commit {
 		kind = record.Commit
 	}
-	return record.ControlMarker(kind, w.Producer.ID, w.Producer.Epoch, w.Marker.CoordinatorEpoch, l.opts.Now().UnixMilli())
+	return record.ControlMarker(kind, of.ID, of.Epoch, m.CoordinatorEpoch, l.opts.Now().UnixMilli())
 }
 
 func (l *PartitionLog) batch(records []machine.Record, of machine.Producer) record.Batch {

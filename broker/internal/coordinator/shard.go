@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/skeinstream/skein/broker/internal/machine"
@@ -36,6 +37,7 @@ type shard struct {
 	number int32
 
 	condition condition
+	serves    atomic.Bool     // condition is active, for everybody
 	machine   machine.Machine // nil unless active, or finished
 	log       Log             // likewise
 	life      int             // counts machines
@@ -51,6 +53,9 @@ type shard struct {
 	underway int       // appends that the log has not answered, of earlier machines too
 	free     []*flight
 	dirty    bool // in worker.dirty
+	away     bool // a rendezvous has the log, for the flight that was sent last
+	lent     bool // to a rendezvous of another's; what comes meanwhile is held
+	held     []any
 
 	due   time.Time // in worker.deadlines: when to tick, or to load again
 	place int
@@ -64,6 +69,10 @@ func newShard(cfg *Config, w *worker, number int32, l loads) *shard {
 
 // step gives a call to the machine.
 func (s *shard) step(c call) {
+	if s.lent {
+		s.held = append(s.held, c)
+		return
+	}
 	defer s.contain()
 	if s.condition != active {
 		c.done(nil, s.condition.refusal())
@@ -86,6 +95,9 @@ func (s *shard) step(c call) {
 func (s *shard) ask(in any, done func(any, error)) machine.Output {
 	s.last++
 	s.caller = done
+	if w, ok := in.(written); ok {
+		return machine.Output{Records: w.records, Replies: []machine.Reply{{To: s.last}}, Wake: s.due}
+	}
 	return s.machine.Step(s.worker.now, s.last, in)
 }
 
@@ -123,6 +135,7 @@ func (s *shard) accept(out machine.Output) {
 		s.parked[s.last], s.caller = s.caller, nil
 	}
 	s.note(f, out.Notes)
+	s.want(f, out.Asks)
 	s.worker.deadlines.set(s, out.Wake)
 }
 
@@ -160,9 +173,24 @@ func (s *shard) note(f *flight, notes []machine.Note) {
 	}
 }
 
+// want hands asks out once the flight is durable.
+func (s *shard) want(f *flight, asks []any) {
+	if f != nil {
+		f.asks = append(f.asks, asks...)
+		return
+	}
+	s.handOut(asks)
+}
+
 // hear is told what became of what the shard has begun.
 func (s *shard) hear(e event) {
 	switch {
+	case e.back:
+		s.comeBack(e)
+	case s.lent:
+		s.held = append(s.held, e)
+	case e.visit != nil:
+		s.receive(e.visit)
 	case e.welcome:
 		s.welcome = s.cfg.Loaded != nil // if there is no machine now, the next one has it anyway
 	case e.load != nil:
@@ -172,9 +200,14 @@ func (s *shard) hear(e event) {
 	}
 }
 
+func (s *shard) become(c condition) {
+	s.condition = c
+	s.serves.Store(c == active)
+}
+
 // load has the log read into a new machine, once nothing of the old one is under way any more.
 func (s *shard) load() {
-	s.condition = loading
+	s.become(loading)
 	s.worker.deadlines.set(s, time.Time{})
 	if s.underway == 0 {
 		s.loads <- s // has room
@@ -192,7 +225,8 @@ func (s *shard) loaded(l *loaded) {
 		s.wait()
 		return
 	}
-	s.condition, s.machine, s.log, s.welcome = active, l.machine, l.log, s.cfg.Loaded != nil
+	s.machine, s.log, s.welcome = l.machine, l.log, s.cfg.Loaded != nil
+	s.become(active)
 	s.accept(s.machine.Loaded(s.worker.now))
 	if s.welcome && s.log.Refusal() == nil {
 		s.greet()
@@ -251,7 +285,7 @@ func (s *shard) drop(reason error) {
 
 // wait puts the next load off, ever longer.
 func (s *shard) wait() {
-	s.condition = waiting
+	s.become(waiting)
 	delay := s.cfg.RetryMin << min(max(s.failures-1, 0), 16)
 	s.failures++
 	s.worker.deadlines.set(s, s.worker.now.Add(min(delay, s.cfg.RetryMax)))
@@ -259,7 +293,7 @@ func (s *shard) wait() {
 
 // stop gives the machine no more to decide. Who has no answer yet gets none from it; what it has decided is still written.
 func (s *shard) stop() {
-	s.condition = finished
+	s.become(finished)
 	s.worker.deadlines.set(s, time.Time{})
 	s.answerParked()
 }

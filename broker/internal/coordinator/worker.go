@@ -12,13 +12,16 @@ type call struct {
 	done  func(reply any, err error)
 }
 
-// event tells a shard what became of something that it began: a load, or the append of a flight. Or it asks for a welcome.
+// event tells a shard what became of something that it began: a load, or the append of a flight. Or it asks for a welcome, or is
+// about a rendezvous.
 type event struct {
 	shard   *shard
 	load    *loaded
 	flight  *flight
 	err     error // of the append
 	welcome bool
+	visit   *visit
+	back    bool // from a rendezvous: the log is the shard's own again; err is why nothing has been appended
 }
 
 // worker runs some of the shards, which nobody else touches.
@@ -62,14 +65,16 @@ func (w *worker) post(c call) bool {
 	return true
 }
 
-// tell takes an event in. After the end of the worker nobody needs it.
-func (w *worker) tell(e event) {
+// tell takes an event in. After the end of the worker nobody needs it, and it reports false.
+func (w *worker) tell(e event) bool {
 	w.mu.Lock()
-	if !w.ended {
+	ended := w.ended
+	if !ended {
 		w.told = append(w.told, e)
 	}
 	w.mu.Unlock()
 	w.poke()
+	return !ended
 }
 
 // poke makes run look for work; a poke that it has not seen yet is enough.
@@ -181,13 +186,26 @@ func (w *worker) idle() bool {
 func (w *worker) end() {
 	w.mu.Lock()
 	w.ended = true
-	calls := w.calls
+	calls, told := w.calls, w.told
 	w.calls, w.told = nil, nil
 	w.mu.Unlock()
+	for _, e := range told {
+		e.refuse()
+	}
 	for _, c := range calls {
-		c.done(nil, ErrNotCoordinator)
+		c.refuse()
 	}
 	for _, s := range w.shards {
+		s.refuseHeld()
 		s.answerAll()
+	}
+}
+
+func (c call) refuse() { c.done(nil, ErrNotCoordinator) }
+
+// refuse answers who comes with the event, if anybody waits for that.
+func (e event) refuse() {
+	if e.visit != nil && !e.back {
+		e.visit.of.fail(ErrNotCoordinator)
 	}
 }

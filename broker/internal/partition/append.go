@@ -18,7 +18,11 @@ type Append struct {
 	Records []byte
 	// ZstdRefused is set for Produce before version 7.
 	ZstdRefused bool
-	Done        Appended
+	// Guard was taken before the coordinator said that the transaction of the batch has this partition.
+	Guard Guard
+	// Unverified is the code for a transactional batch that no coordinator has vouched for. 0: INVALID_TXN_STATE.
+	Unverified int16
+	Done       Appended
 
 	Result Result // once Done was called
 
@@ -237,6 +241,11 @@ func (p *Partition) check(a *Append) (entry producers.Entry, original *producers
 	}
 	entry = p.producer(a.header.ProducerID)
 	verdict, err := entry.Check(a.header)
+	if !verdict.Duplicate {
+		if refused := p.verify(a, entry); refused != nil {
+			err = refused
+		}
+	}
 	if err == nil && !entry.Known() {
 		err = p.awaited.check(a.header)
 	}
@@ -289,6 +298,7 @@ func (p *Partition) enqueued(a *Append, entry producers.Entry) {
 	p.pending++
 	p.underway.add(a)
 	p.next = a.header.LastOffset() + 1
+	p.noteMarker(a)
 	if a.header.HasProducer() {
 		p.overlay.put(a.after(entry))
 		p.awaited.came(a.header.ProducerID)
@@ -304,6 +314,7 @@ func (p *Partition) writeNow(a *Append, done *chain, woken *wakes) {
 		return
 	}
 	p.next = a.header.LastOffset() + 1
+	p.noteMarker(a)
 	p.awaited.came(a.header.ProducerID)
 	p.wrote(a.header.Count, a.came)
 	p.advance(p.next, woken)

@@ -28,26 +28,24 @@ type Share struct {
 	At        int64  // the offset that it must get, or Anywhere
 }
 
-// AppendGroup appends every share or none, and calls done once: before it returns, or on the committer's goroutine later,
-// where it must be quick. Each partition may be in it once. A partition that is deleted while the group is under way counts
-// as written, since nobody will read it. It waits for nothing, but for a sync of partitions whose mode is not always.
-func (t *Table) AppendGroup(shares []Share, done func(error)) {
+// AppendGroup appends every share or none. An error says that nothing has been placed anywhere. Else done is called once:
+// before it returns, or on the committer's goroutine later, where it must be quick. Each partition may be in it once. A
+// partition that is deleted while the group is under way counts as written, since nobody will read it. It waits for nothing,
+// but for a sync of partitions whose mode is not always.
+func (t *Table) AppendGroup(shares []Share, done func(error)) error {
 	if len(shares) == 0 {
 		done(nil)
-		return
+		return nil
 	}
 	g := &group{table: t, done: done, appends: make([]member, len(shares))}
 	for i, s := range shares {
 		g.appends[i].partition = s.Partition
 		g.appends[i].Records, g.appends[i].Done = s.Records, g
 		if err := s.Partition.adopt(&g.appends[i].Append, s.At); err != nil {
-			done(err)
-			return
+			return err
 		}
 	}
-	if err := g.append(); err != nil {
-		done(err)
-	}
+	return g.append()
 }
 
 // group is one atomic group under way.

@@ -42,8 +42,14 @@ func (w *world) group(value string, ps ...*Partition) *outcome {
 	for _, p := range ps {
 		shares = append(shares, Share{Partition: p, Records: built(value), At: Anywhere})
 	}
+	return w.groupOf(shares...)
+}
+
+func (w *world) groupOf(shares ...Share) *outcome {
 	o := &outcome{}
-	w.AppendGroup(shares, o.done)
+	if err := w.AppendGroup(shares, o.done); err != nil {
+		o.done(err)
+	}
 	return o
 }
 
@@ -90,14 +96,13 @@ func TestGroupsAreRefusedAsAWhole(t *testing.T) {
 			t.Error("a partition is in it twice")
 		}
 		b := w.create("b", 1).Partition(0)
-		o := &outcome{}
-		w.AppendGroup([]Share{{a, built("x"), 0}, {b, built("x"), 5}}, o.done)
+		o := w.groupOf(Share{a, built("x"), 0}, Share{b, built("x"), 5})
 		synctest.Wait()
 		if told, err := o.get(); told != 1 || err == nil {
 			t.Errorf("an offset that is not the end: told %d times: %v", told, err)
 		}
 		o = &outcome{}
-		w.AppendGroup([]Share{{a, built("x"), 0}, {b, []byte("no batch"), 0}}, o.done)
+		o = w.groupOf(Share{a, built("x"), 0}, Share{b, []byte("no batch"), 0})
 		if told, err := o.get(); told != 1 || err == nil {
 			t.Errorf("bytes that are no batch: told %d times: %v", told, err)
 		}
@@ -224,8 +229,7 @@ func TestAGroupOfMarkers(t *testing.T) {
 		a, b := w.start().create("a", 1).Partition(0), w.create("b", 1).Partition(0)
 		w.appendedAt(a, ofTransaction(7, 1, "one"), 0, 0)
 		w.appendedAt(b, ofTransaction(7, 1, "two"), 0, 0)
-		o := &outcome{}
-		w.AppendGroup([]Share{{a, marker(record.Commit, 7, 1), 1}, {b, marker(record.Commit, 7, 1), Anywhere}}, o.done)
+		o := w.groupOf(Share{a, marker(record.Commit, 7, 1), 1}, Share{b, marker(record.Commit, 7, 1), Anywhere})
 		synctest.Wait()
 		if told, err := o.get(); told != 1 || err != nil {
 			t.Fatalf("told %d times: %v", told, err)

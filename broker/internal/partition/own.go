@@ -52,11 +52,10 @@ func (p *Partition) adopt(a *Append, at int64) error {
 	if !h.Control() {
 		return nil
 	}
-	kind, epoch, ok := record.ParseMarker(batch)
-	if !ok {
+	var ok bool
+	if a.marker, ok = markerOf(batch, h); !ok {
 		return errors.New("a control batch of a coordinator has no marker")
 	}
-	a.marker = producers.Marker{Timestamp: h.MaxTimestamp, CoordinatorEpoch: epoch, Epoch: h.ProducerEpoch, Abort: kind == record.Abort}
 	return nil
 }
 

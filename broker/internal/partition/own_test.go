@@ -61,8 +61,20 @@ func (w *world) appendedAt(p *Partition, b []byte, at int64, code int16) Result 
 // values is the values of all committed records.
 func (w *world) values(p *Partition) (values []string) {
 	w.t.Helper()
-	end, err := p.Records(context.Background(), func(r record.Record) error {
-		values = append(values, string(r.Value))
+	open := map[int64][]string{}
+	end, err := p.Records(context.Background(), func(r Stored) error {
+		producer := r.Batch.ProducerID
+		switch {
+		case r.Marker != nil:
+			if !r.Marker.Abort {
+				values = append(values, open[producer]...)
+			}
+			delete(open, producer)
+		case r.Batch.Transactional():
+			open[producer] = append(open[producer], string(r.Value))
+		default:
+			values = append(values, string(r.Value))
+		}
 		return nil
 	})
 	if err != nil {
@@ -221,7 +233,7 @@ func TestRecordsOfALongLog(t *testing.T) {
 		w.expectValues(p, want...)
 		stop := errors.New("enough")
 		read := 0
-		_, err := p.Records(context.Background(), func(record.Record) error {
+		_, err := p.Records(context.Background(), func(Stored) error {
 			if read++; read == 3 {
 				return stop
 			}
@@ -253,7 +265,7 @@ func TestRecordsThatAreDamagedAreNotYielded(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = f.Close()
-		if _, err := p.Records(context.Background(), func(record.Record) error { return nil }); !errors.Is(err, record.ErrCorrupt) {
+		if _, err := p.Records(context.Background(), func(Stored) error { return nil }); !errors.Is(err, record.ErrCorrupt) {
 			t.Errorf("reading a damaged record: %v", err)
 		}
 		w.stop()
@@ -269,7 +281,8 @@ func TestAMarkerUnderWayEndsTheTransaction(t *testing.T) {
 			b.ProducerID, b.ProducerEpoch, b.BaseSequence, b.Transactional = 7, 1, sequence, transactional
 			return b.Append(time.Now().UnixMilli(), []byte("key"), []byte("value")).Bytes()
 		}
-		w.appended(p, client(0, true), 0)
+		guard, _ := p.Guard(7, 1)
+		w.expectCode("the first", w.sendGuarded(p, client(0, true), guard, 0), nil)
 		w.appended(p, client(1, false), kerr.InvalidTxnState.Code)
 		end, next := sendAt(p, marker(record.Commit, 7, 1), Anywhere), send(p, client(1, false))
 		synctest.Wait()

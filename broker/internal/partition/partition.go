@@ -62,6 +62,7 @@ type Partition struct {
 	unflushed
 	underway chain   // those of the pending that may still be committed, by offset
 	overlay  overlay // of those under way
+	endings  endings // of transactions, for guards
 	awaited  awaited // of producers that the log does not know
 	repeats  chain   // duplicates of those under way
 	parked   chain   // appends that wait for changing to end

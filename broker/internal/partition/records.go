@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/skeinstream/skein/broker/internal/producers"
 	"github.com/skeinstream/skein/broker/internal/record"
 	"github.com/skeinstream/skein/broker/internal/storage"
 )
@@ -12,15 +13,24 @@ import (
 // piece is how much of a log is read at a time. A batch that is larger is read whole.
 const piece = 1 << 20
 
-// Records yields every committed record, in order, from the log's start up to its high watermark, which it returns: markers
-// are left out, and so is what belongs to transactions that are aborted or open. It ends with the error of yield. What it
-// yields is valid during the call only. It holds one piece of the log in memory at a time.
-func (p *Partition) Records(ctx context.Context, yield func(record.Record) error) (end int64, err error) {
+// Stored is one record of a log, or a marker, with what its batch says.
+type Stored struct {
+	record.Record
+	// Batch is the header of the batch.
+	Batch record.Header
+	// Marker is set for one: Key and Value are none of anybody's.
+	Marker *producers.Marker
+}
+
+// Records yields every record and every marker that stands in the log, in order, from its start up to its high watermark,
+// which it returns. What belongs to transactions that are open or aborted is yielded, too: who reads keeps it until its
+// marker comes. It ends with the error of yield. What it yields is valid during the call only. It holds one piece of the log
+// in memory at a time.
+func (p *Partition) Records(ctx context.Context, yield func(Stored) error) (end int64, err error) {
 	if code := p.Refusal(); code != 0 {
 		return 0, fmt.Errorf("reading the records of %s: %w", p.name(), failureError(failure(code)))
 	}
 	r := &recordReader{partition: p, yield: yield, end: p.HighWatermark()}
-	r.readOpen()
 	for at := p.log.StartOffset(); at < r.end; {
 		if err := ctx.Err(); err != nil {
 			return 0, err
@@ -35,25 +45,10 @@ func (p *Partition) Records(ctx context.Context, yield func(record.Record) error
 // recordReader is one walk over the records of a partition.
 type recordReader struct {
 	partition *Partition
-	yield     func(record.Record) error
+	yield     func(Stored) error
 	end       int64
-	open      map[int64]int64 // first offset of the open transactions, by producer
-	aborted   []storage.AbortedTxn
-	looked    bool // aborted is that of the piece
 	buffer    []byte
 	inflate   record.Decompressors
-}
-
-func (r *recordReader) readOpen() {
-	if _, unstable := r.partition.log.FirstUnstable(); !unstable {
-		return
-	}
-	r.open = map[int64]int64{}
-	for _, e := range r.partition.log.Producers() {
-		if e.InTransaction() {
-			r.open[e.ProducerID] = e.TxnFirstOffset
-		}
-	}
 }
 
 // read yields the records of the piece that begins at an offset, and returns where the next begins.
@@ -76,10 +71,9 @@ func (r *recordReader) read(at int64) (next int64, err error) {
 	if _, err := s.ReadAt(b, 0); err != nil {
 		return 0, err
 	}
-	r.looked = false
 	for batch, err := range record.Batches(b) {
 		if err == nil {
-			err = r.batch(batch, s)
+			err = r.batch(batch)
 		}
 		if err != nil {
 			return 0, err
@@ -88,44 +82,33 @@ func (r *recordReader) read(at int64) (next int64, err error) {
 	return s.End, nil
 }
 
-// batch yields the records of a batch that counts.
-func (r *recordReader) batch(b record.Batch, s storage.Slice) error {
+// batch yields the records of a batch, or the marker that it is. Other control batches mean nothing to us.
+func (r *recordReader) batch(b record.Batch) error {
 	h := b.Header()
 	if err := b.Verify(); err != nil {
 		return fmt.Errorf("batch at offset %d: %w", h.BaseOffset, err)
 	}
 	if h.Control() {
-		return nil
-	}
-	if h.Transactional() {
-		counts, err := r.committed(h, s)
-		if err != nil || !counts {
-			return err
+		if m, ok := markerOf(b, h); ok {
+			return r.yield(Stored{Batch: h, Marker: &m})
 		}
+		return nil
 	}
 	var failed error
 	err := record.Walk(b, &r.inflate, func(rec record.Record) bool {
-		failed = r.yield(rec)
+		failed = r.yield(Stored{Record: rec, Batch: h})
 		return failed == nil
 	})
 	return errors.Join(failed, err)
 }
 
-// committed reports whether a transactional batch is of a transaction that was committed.
-func (r *recordReader) committed(h record.Header, s storage.Slice) (_ bool, err error) {
-	if first, open := r.open[h.ProducerID]; open && first <= h.BaseOffset {
-		return false, nil
+// markerOf reads a control batch; ok is false when it is no marker, or when compaction has left nothing of it.
+func markerOf(b record.Batch, h record.Header) (m producers.Marker, ok bool) {
+	if h.Count == 0 {
+		return m, false
 	}
-	if !r.looked {
-		if r.aborted, err = r.partition.log.AbortedTransactions(s.Base, s.End); err != nil {
-			return false, err
-		}
-		r.looked = true
-	}
-	for _, t := range r.aborted {
-		if t.ProducerID == h.ProducerID && t.FirstOffset <= h.BaseOffset && h.BaseOffset <= t.LastOffset {
-			return false, nil
-		}
-	}
-	return true, nil
+	kind, epoch, ok := record.ParseMarker(b)
+	return producers.Marker{
+		Offset: h.BaseOffset, Timestamp: h.MaxTimestamp, CoordinatorEpoch: epoch, Epoch: h.ProducerEpoch, Abort: kind == record.Abort,
+	}, ok
 }
