@@ -1,6 +1,7 @@
 package txn
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -11,6 +12,8 @@ type Partition struct {
 	Topic     string
 	Partition int32
 }
+
+func (p Partition) String() string { return fmt.Sprintf("%s-%d", p.Topic, p.Partition) }
 
 // Caller is the client that a request of a transaction comes from.
 type Caller struct {

@@ -114,7 +114,6 @@ func (m *Machine) conclude(t *transaction, o outcome, e *Ends) value {
 func (m *Machine) complete(t *transaction, v *value) value {
 	after := v.completed(m.now)
 	m.decide(t, after)
-	m.timers.forget(&t.timer)
 	return after
 }
 

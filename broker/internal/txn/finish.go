@@ -2,6 +2,7 @@ package txn
 
 import (
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -13,7 +14,8 @@ const (
 	retryMost  = 10 * time.Second
 )
 
-// due is called when the time of t has come: its transaction is out of time, or nobody has answered an ask.
+// due is called when a time of t has come: its transaction is out of time, nobody has answered an ask, or, most often, it
+// ended long ago.
 func (m *Machine) due(t *transaction) {
 	if t.state == kmsg.TransactionStateOngoing || t.decided() {
 		m.ask(t, t.value, 0)
@@ -87,11 +89,16 @@ func (m *Machine) reach(id string) []Partition {
 // expire forgets ids that nobody has used for long (R-E10, FR-H12).
 func (m *Machine) expire() {
 	before := m.now.Add(-m.settings.Expiration).UnixMilli()
-	for _, t := range m.sorted() {
+	var ids []string
+	for id, t := range m.transactions {
 		if t.born() && t.state != kmsg.TransactionStateOngoing && !t.decided() && t.updated <= before {
-			m.out.Records = append(m.out.Records, tombstone(t.id))
-			m.totals.Expired++
+			ids = append(ids, id)
 		}
 	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		m.out.Records = append(m.out.Records, tombstone(id))
+	}
+	m.totals.Expired += int64(len(ids))
 	m.timers.set(&m.check, m.now.Add(max(m.settings.ExpiryCheck, time.Millisecond)))
 }

@@ -100,7 +100,7 @@ func (m *Machine) Apply(r machine.Record) {
 		return
 	}
 	if r.Value == nil {
-		m.forget(id)
+		delete(m.transactions, id)
 		return
 	}
 	v, err := m.coder.value(r.Value)
@@ -120,13 +120,6 @@ func (m *Machine) known(id string) *transaction {
 		m.transactions[t.id] = t
 	}
 	return t
-}
-
-func (m *Machine) forget(id string) {
-	if t := m.transactions[id]; t != nil {
-		m.timers.stop(&t.timer)
-		delete(m.transactions, id)
-	}
 }
 
 // passOver remembers a record that had no effect, by the reason.

@@ -2,6 +2,7 @@ package txn
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -36,6 +37,7 @@ func sequence(t *rapid.T) {
 		"wait":     c.wait,
 		"restart":  c.restart,
 		"jump":     c.jump,
+		"fail":     c.fail,
 		"describe": c.describe,
 	})
 	c.alone()
@@ -246,6 +248,27 @@ func (c *crowd) wait(t *rapid.T) {
 func (c *crowd) restart(*rapid.T) {
 	c.newest = map[identity]uint64{}
 	c.stage.restart()
+}
+
+// fail lets the append of a step fail: nothing of it has happened.
+func (c *crowd) fail(t *rapid.T) {
+	who, id := c.who(t)
+	r := initOf(id)
+	r.Version, r.ProducerEpoch, r.ProducerID = 5, noEpoch, noProducerID
+	before := c.m.durable()
+	c.failing = true
+	switch by := c.caller(t, 3, 5); rapid.IntRange(0, 2).Draw(t, "what") {
+	case 0:
+		c.step(Init{Caller: by, Ends: c.ends(t), Request: r})
+	case 1:
+		c.step(Add{Caller: by, TransactionalID: id, ProducerID: who.ProducerID, Epoch: who.Epoch, Partitions: partitionsOfTest(t, "partitions", 4)})
+	case 2:
+		c.step(End{Caller: by, Ends: c.ends(t), TransactionalID: id, ProducerID: who.ProducerID, Epoch: who.Epoch, Commit: true})
+	}
+	c.newest = map[identity]uint64{}
+	if after := c.m.durable(); !reflect.DeepEqual(before, after) {
+		t.Fatalf("after a failed append %+v is %+v", before, after)
+	}
 }
 
 // jump brings an id near the end of its epochs. Its owner hears of it.

@@ -56,7 +56,7 @@ func TestVersion0(t *testing.T) {
 	w := kmsg.NewTxnMetadataValue()
 	w.ProducerID, w.ProducerEpoch, w.TimeoutMillis, w.State = 5, 6, 700, kmsg.TransactionStatePrepareCommit
 	w.LastUpdateTimestamp, w.StartTimestamp = 1_700_000_000_000, 1_600_000_000_000
-	w.Topics = []kmsg.TxnMetadataValueTopic{{Topic: "b", Partitions: []int32{2, 1}}, {Topic: "a", Partitions: []int32{3}}}
+	w.Topics = []kmsg.TxnMetadataValueTopic{{Topic: "b", Partitions: []int32{2, 1}}, {Topic: "a", Partitions: []int32{3, 3}}}
 	st := newStage(t, testSettings())
 	st.log = append(st.log, machine.Record{Key: appendKey(nil, "tx"), Value: w.AppendTo(nil)})
 	st.restart()
@@ -115,13 +115,52 @@ func TestUnreadableRecords(t *testing.T) {
 // TestForeignFields: fields of others, and of later versions of ours, are no obstacle.
 func TestForeignFields(t *testing.T) {
 	w := kmsg.NewTxnMetadataValue()
-	w.Version, w.ProducerID, w.NextProducerEpoch = 1, 5, 9
+	w.Version, w.ProducerID, w.NextProducerEpoch, w.NextProducerID = 1, 5, 9, 6
 	w.UnknownTags.Set(4, []byte("four"))
 	w.UnknownTags.Set(tagLast, []byte("other"))
 	w.UnknownTags.Set(20_000, nil)
 	var c coder
-	if v, err := c.value(w.AppendTo(nil)); err != nil || v.ProducerID != 5 || v.last != noEpoch {
+	if v, err := c.value(w.AppendTo(nil)); err != nil || v.ProducerID != 5 || v.last != noEpoch || v.next != noProducerID {
 		t.Errorf("it is read as %+v: %v", v, err)
+	}
+}
+
+// TestOddRecords: what nobody writes, but can be understood.
+func TestOddRecords(t *testing.T) {
+	st := newStage(t, testSettings())
+	open := goldenValues()[1]
+	open.started, open.updated, open.timeout = untimed, st.now.UnixMilli(), time.Second
+	open.partitions = []Partition{{"t", 0}, {"t", 0}, {"t", 1}}
+	st.log = append(st.log, st.m.coder.record("tx", &open))
+	st.restart()
+	if got := st.m.transactions["tx"].partitions; !slices.Equal(got, []Partition{{"t", 0}, {"t", 1}}) {
+		t.Errorf("partitions are %v", got)
+	}
+	st.advance(st.now.Add(999 * time.Millisecond))
+	if len(st.asks) > 0 {
+		t.Errorf("a transaction without a start is out of time before it can be: %v", st.asks)
+	}
+	st.advance(st.now.Add(time.Millisecond))
+	if len(st.asks) != 1 || !st.asks[0].Abort {
+		t.Errorf("a transaction without a start is never out of time: %v", st.asks)
+	}
+}
+
+// TestFinishOfAnother: the answer to an ask about a former producer is for nobody.
+func TestFinishOfAnother(t *testing.T) {
+	s := &script{stage: newStage(t, testSettings())}
+	for _, line := range []string{"A init timeout=1s", "A add t-0", "at 5s"} {
+		s.run(strings.Fields(line))
+	}
+	s.step(Finish{TransactionalID: "tx", ProducerID: 1000, Epoch: 7})
+	s.step(Finish{TransactionalID: "tx", ProducerID: 999, Epoch: 0})
+	s.step(Finish{TransactionalID: "nobody's", ProducerID: 1000, Epoch: 0})
+	if got := s.m.transactions["tx"].state; got != kmsg.TransactionStateOngoing {
+		t.Errorf("the transaction is %v", got)
+	}
+	s.step(Finish{TransactionalID: "tx", ProducerID: 1000, Epoch: 0})
+	if got := s.m.transactions["tx"].state; got != kmsg.TransactionStateCompleteAbort {
+		t.Errorf("the transaction is %v", got)
 	}
 }
 

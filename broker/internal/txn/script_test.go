@@ -33,7 +33,8 @@ var rewrite = flag.Bool("rewrite", false, "write what happens into testdata/*.tx
 //	describe | list | count | notes | records | restart
 //
 // All have id=tx. Of requests also v=, conn=, pid= and epoch= may be told, and off=t-0,… gone=t-0,… what the caller has
-// found unreachable or gone. A client goes on with what it was told last; "quietly" it does not hear the answer.
+// found unreachable or gone. A client goes on with what it was told last; "quietly" it does not hear the answer. "failing":
+// what is decided cannot be made durable, so the loop drops the machine and reads the log again.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -177,6 +178,7 @@ func (o *options) flag(name string) bool {
 
 func (s *script) act(who *client, verb string, o options) {
 	quiet := o.flag("quietly")
+	s.failing = o.flag("failing")
 	switch verb {
 	case "init", "recover":
 		s.init(who, verb == "recover", quiet, o)

@@ -40,7 +40,7 @@ type stage struct {
 	said     []string // what happened in the last command
 	token    machine.Token
 	nextID   int64
-	asked    int // how often a step wanted a producer id
+	failing  bool // the next append fails
 	reached  map[int64]int16
 	gone     []Partition // need no marker any more
 }
@@ -93,7 +93,6 @@ func (st *stage) step(in any) any {
 		return answer
 	}
 	st.nextID++
-	st.asked++
 	answer = st.once(withProducerID(in, st.nextID-1))
 	if _, needs := answer.(NeedProducerID); needs {
 		st.t.Fatalf("%T wants a producer id although it has one", in)
@@ -129,11 +128,30 @@ func (st *stage) once(in any) any {
 		}
 		return o.Replies[0].Value
 	}
+	if st.failing {
+		st.failing = false
+		st.restart()
+		return notCoordinator(in)
+	}
 	if _, reads := in.(machine.Read); reads && len(o.Records)+len(o.Group) > 0 {
 		st.t.Fatalf("%T, a read, decides something: %v", in, o)
 	}
 	st.take(o)
 	return o.Replies[0].Value
+}
+
+// notCoordinator is what the caller is told when an append has failed.
+func notCoordinator(in any) any {
+	code := kerr.NotCoordinator.Code
+	switch in := in.(type) {
+	case Init:
+		return initRefused(in.Version, code)
+	case Add:
+		return Added{Code: code}
+	case End:
+		return endRefused(code)
+	}
+	return nil
 }
 
 // advance lets time pass.
@@ -236,7 +254,7 @@ func (p identity) String() string { return fmt.Sprintf("%d/%d", p.ProducerID, p.
 func sayPartitions(list []Partition) string {
 	var all []string
 	for _, p := range list {
-		all = append(all, fmt.Sprintf("%s-%d", p.Topic, p.Partition))
+		all = append(all, p.String())
 	}
 	return strings.Join(all, " ")
 }

@@ -5,19 +5,20 @@ import (
 	"time"
 )
 
-// timer calls fire once at a moment, unless it is stopped or put off before.
+// timer calls fire once at a moment, unless it is put off before.
 //
-// A transaction that ends in time, and most do, only forgets its moment: the timer stays in the heap until the moment comes,
-// and the next transaction of the same id, whose moment is later, uses the place that it has there.
+// Most transactions end in time. Then nothing happens here: the timer stays in the heap and fires for nothing, or is put off by
+// the next transaction of the same id, which costs as little, since its place in the heap is looked at again when the old
+// moment comes.
 type timer struct {
 	fire   func()
-	at     time.Time // zero: forgotten
+	at     time.Time
 	queued time.Time // not after at: what the heap is ordered by
 	order  uint64    // of equal moments, the one that was queued first
 	place  int       // in the heap, from 1; 0: not in it
 }
 
-// timers is a heap of those that run, or did.
+// timers is a heap of those that run.
 type timers struct {
 	heap   []*timer
 	orders uint64
@@ -28,16 +29,6 @@ func (q *timers) set(t *timer, at time.Time) {
 	t.at = at
 	if t.place == 0 || at.Before(t.queued) {
 		q.queue(t)
-	}
-}
-
-// forget keeps t from firing.
-func (q *timers) forget(t *timer) { t.at = time.Time{} }
-
-// stop is forget for a timer that is not set again.
-func (q *timers) stop(t *timer) {
-	if t.place > 0 {
-		heap.Remove(q, t.place-1)
 	}
 }
 
@@ -55,12 +46,9 @@ func (q *timers) queue(t *timer) {
 // due takes out one timer whose moment has come, nil when there is none.
 func (q *timers) due(now time.Time) *timer {
 	for len(q.heap) > 0 && !q.heap[0].queued.After(now) {
-		switch t := q.heap[0]; {
-		case t.at.IsZero():
-			heap.Pop(q)
-		case t.at.After(now):
+		if t := q.heap[0]; t.at.After(now) {
 			q.queue(t)
-		default:
+		} else {
 			return heap.Pop(q).(*timer)
 		}
 	}
