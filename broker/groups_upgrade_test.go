@@ -135,3 +135,33 @@ func TestWhyAGroupRebalancedIsTold(t *testing.T) {
 		}
 	})
 }
+
+// R-K11: after a restart a member that joins again as it always did is in the generation that it was in.
+func TestARestartRebalancesNobody(t *testing.T) {
+	inBubble(t, nil, func(h *house) {
+		members := h.stable(3, "range", "cooperative-sticky")
+		generation := members[0].generation
+		h.restart()
+		for _, m := range members {
+			m.w = h.wire()
+			if err := retrying(m.heartbeat); err != nil {
+				t.Errorf("%s: %v", m.id, err)
+			}
+			if m.leader {
+				continue // whose join is a wish for a new generation
+			}
+			was := m.assignment
+			if err := m.join(); err != nil || m.generation != generation {
+				t.Errorf("%s joins generation %d (%v), want %d", m.id, m.generation, err, generation)
+			}
+			if err := m.sync(nil); err != nil || !bytes.Equal(m.assignment, was) {
+				t.Errorf("%s gets %q (%v), want %q", m.id, m.assignment, err, was)
+			}
+		}
+		for _, m := range members {
+			if err := m.heartbeat(); err != nil {
+				t.Errorf("%s: %v", m.id, err)
+			}
+		}
+	})
+}
