@@ -27,7 +27,8 @@ type Broker struct {
 	AutoCreateTopics         bool
 	DeleteTopics             bool
 
-	Groups Groups
+	Groups       Groups
+	Transactions Transactions
 
 	RetentionCheckIntervalMs int64
 	CleanerEnable            bool
@@ -122,7 +123,8 @@ func readBroker(r *reader) Broker {
 		AutoCreateTopics:         r.truth("auto.create.topics.enable"),
 		DeleteTopics:             r.truth("delete.topic.enable"),
 
-		Groups: readGroups(r),
+		Groups:       readGroups(r),
+		Transactions: readTransactions(r),
 
 		RetentionCheckIntervalMs: r.long("log.retention.check.interval.ms"),
 		CleanerEnable:            r.truth("log.cleaner.enable"),

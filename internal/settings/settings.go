@@ -102,7 +102,7 @@ func newTable(kind string, groups ...[]Def) *Table {
 
 var (
 	topicTable  = newTable(topicKind, logSettings(), compactionSettings(), otherTopicSettings())
-	brokerTable = newTable(brokerKind, nodeSettings(), connectionSettings(), newTopicSettings(), groupSettings(), storageSettings(), topicDefaultSettings())
+	brokerTable = newTable(brokerKind, nodeSettings(), connectionSettings(), newTopicSettings(), groupSettings(), transactionSettings(), storageSettings(), topicDefaultSettings())
 )
 
 // Topics returns the table of topic settings.
