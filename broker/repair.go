@@ -108,6 +108,9 @@ func logReport(x partition.Examination) LogReport {
 		StartOffset: f.Start, EndOffset: f.End,
 		Offline: x.Offline != nil && !x.Repaired, Lost: x.Lost && !x.Repaired, Repaired: x.Repaired, Err: x.Err,
 	}
+	if r.Offline && len(f.Damage) == 0 { // then the damage is not in a segment
+		r.Notes = append(r.Notes, x.Offline.Error())
+	}
 	for _, d := range f.Damage {
 		r.Damage = append(r.Damage, LogDamage{File: d.File, Position: d.Position, Bytes: d.Bytes, FirstOffset: d.From, NextOffset: d.To, Reason: d.Reason})
 	}

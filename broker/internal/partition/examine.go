@@ -85,7 +85,17 @@ func (o *opener) examine(ctx context.Context, name string, known *catalog.Snapsh
 	index, _ := strconv.ParseInt(match[2], 10, 32) // digits; a number too large has no frames
 	key := commit.Key{Topic: id, Partition: int32(index)}
 	x = Examination{Name: name}
+	rescued := int64(0)
 	supply, err := o.supplyOf(key, dir)
+	if damagedRescue(err) {
+		x.Lost, x.Offline = true, err
+		if !repair {
+			return x, true
+		}
+		if rescued, err = repairRescued(o.opts.FS, dir); err == nil {
+			supply, err = o.supplyOf(key, dir)
+		}
+	}
 	if err == nil {
 		x.Findings, err = storage.Verify(ctx, o.opts.FS, dir)
 	}
@@ -94,11 +104,11 @@ func (o *opener) examine(ctx context.Context, name string, known *catalog.Snapsh
 		return x, true
 	}
 	durable := max(supply.durable, o.points[name])
-	promised := max(durable, supply.promised)
+	promised := max(durable, supply.promised, rescued)
 	if o.pointless {
 		promised = max(promised, x.Findings.End) // nobody knows what was durable, so all is kept that can be read
 	}
-	x.Lost = lost(x.Findings, durable, promised, supply.ranges)
+	x.Lost = x.Lost || lost(x.Findings, durable, promised, supply.ranges)
 	x.Offline = o.refusal(ctx, name, supply)
 	if repair && (x.Lost || x.Offline != nil) {
 		spare := storage.Spare{Ranges: supply.ranges, Batches: o.spare(key, dir)}

@@ -236,3 +236,43 @@ func TestARepairGoesOnWithWhatWasRescued(t *testing.T) {
 		w.stop()
 	})
 }
+
+// What was rescued may be damaged in its turn: a repair keeps what can be read of it, and its offsets are not given again.
+func TestARepairOfWhatWasRescued(t *testing.T) {
+	file := filepath.Join(dataDir, "t-0", rescuedFile)
+	synctest.Test(t, func(t *testing.T) {
+		fs := damaged(t)
+		newWorld(t, fs).start().stop()
+		flip(t, fs, firstSegment, versionAt) // only what was rescued is damaged from here on
+		size := int64(len(content(t, fs, file)))
+		each := size / 3 // offsets 2, 4 and 6
+		for at := int64(0); at < size; at += 7 {
+			if in := at % each; in < 8 || in >= 12 && in < 16 { // offset and leader epoch have no checksum
+				continue
+			}
+			disk := fs.KillClone()
+			flip(t, disk, file, at)
+			names := map[string]Examination{}
+			note := func(x Examination) { names[x.Name] = x }
+			if err := Examine(t.Context(), disk, dataDir, nil, false, note); err != nil || !names["t-0"].Lost || names["t-0"].Offline == nil {
+				t.Fatalf("byte %d: %+v, %v", at, names["t-0"], err)
+			}
+			if err := Examine(t.Context(), disk, dataDir, nil, true, note); err != nil || !names["t-0"].Repaired {
+				t.Fatalf("byte %d: %+v, %v", at, names["t-0"], err)
+			}
+			w := newWorld(t, disk).start()
+			p := w.partition("t")
+			if p.Offline() != nil {
+				t.Fatalf("byte %d: %v", at, p.Offline())
+			}
+			want := slices.Delete([]int64{0, 2, 4, 6}, int(1+at/each), int(2+at/each))
+			if got := w.read(p, 0); !slices.Equal(got, want) {
+				t.Fatalf("byte %d: read %v, want %v", at, got, want)
+			}
+			if r := w.appended(p, batch(1), 0); r.BaseOffset < 8 && at%each >= 61 {
+				t.Errorf("byte %d: offset %d is given a second time", at, r.BaseOffset)
+			}
+			w.stop()
+		}
+	})
+}
