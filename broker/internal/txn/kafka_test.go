@@ -55,22 +55,26 @@ func readKafka(t testing.TB) []kafkaStep {
 // order of topics, which in Kafka is that of a hash map. What is ours is in tagged fields, and only where it is needed.
 func TestRecordsAreKafkas(t *testing.T) {
 	s := &script{stage: newStage(t, testSettings())}
-	tagged := 0
+	tagged, ids := 0, theirs{noProducerID: noProducerID}
 	for _, step := range readKafka(t) {
 		s.line = step.command
 		s.advance(s.now.Add(time.Millisecond)) // so that times tell which command they are of
-		if step.command == "timeout" {
+		s.fresh = nil
+		switch step.command {
+		case "timeout":
 			s.advance(s.m.transactions["tx"].deadline())
-			s.fresh = nil
 			s.finish(parseOptions(nil))
-		} else {
+		case "exhaust": // Kafka was asked for epochs until there was none left
+			s.rewind("tx", epochMax)
+			s.become(s.client("B"), s.m.transactions["tx"].String())
+		default:
 			s.run(strings.Fields(step.command))
 		}
 		if len(s.fresh) != len(step.records) {
 			t.Fatalf("%s: %d records, Kafka has %d", step.command, len(s.fresh), len(step.records))
 		}
 		for i, ours := range s.fresh {
-			got, tags := alike(t, ours, step.records[i])
+			got, tags := ids.alike(t, ours, step.records[i])
 			if want := fmt.Sprintf("%x %x", step.records[i].Key, step.records[i].Value); got != want {
 				t.Errorf("%s: record %d is\n%s\nKafka has\n%s", step.command, i, got, want)
 			}
@@ -85,9 +89,20 @@ func TestRecordsAreKafkas(t *testing.T) {
 	}
 }
 
+// theirs are Kafka's producer ids by ours.
+type theirs map[int64]int64
+
+// of is Kafka's id for one of ours: the one that it has where ours was first seen.
+func (ids theirs) of(ours, kafkas int64) int64 {
+	if _, known := ids[ours]; !known {
+		ids[ours] = kafkas
+	}
+	return ids[ours]
+}
+
 // alike is our record with what it need not have in common with theirs taken from theirs, in hex, and how many fields of
 // ours it had.
-func alike(t *testing.T, ours, theirs machine.Record) (string, int) {
+func (ids theirs) alike(t *testing.T, ours, theirs machine.Record) (string, int) {
 	t.Helper()
 	o, k := kmsg.NewTxnMetadataValue(), kmsg.NewTxnMetadataValue()
 	if err := o.ReadFrom(ours.Value); err != nil {
@@ -102,10 +117,9 @@ func alike(t *testing.T, ours, theirs machine.Record) (string, int) {
 		t.Errorf("times are %d, %d; Kafka has %d, %d", o.StartTimestamp, o.LastUpdateTimestamp, k.StartTimestamp, k.LastUpdateTimestamp)
 	}
 	o.StartTimestamp, o.LastUpdateTimestamp = k.StartTimestamp, k.LastUpdateTimestamp
-	if o.PreviousProducerID == o.ProducerID {
-		o.PreviousProducerID = k.ProducerID
-	}
-	o.ProducerID = k.ProducerID
+	o.ProducerID = ids.of(o.ProducerID, k.ProducerID)
+	o.PreviousProducerID = ids.of(o.PreviousProducerID, k.PreviousProducerID)
+	o.NextProducerID = ids.of(o.NextProducerID, k.NextProducerID)
 	tags := o.UnknownTags.Len()
 	o.UnknownTags = kmsg.Tags{}
 	if k.Topics != nil {

@@ -31,9 +31,9 @@ func goldenValues() []value {
 // TestGoldenBytes pins what is in the log (docs/format/transaction-state.md).
 func TestGoldenBytes(t *testing.T) {
 	const name = "testdata/records/ours.txt"
-	var c coder
 	var got strings.Builder
 	for _, v := range goldenValues() {
+		var c coder
 		r := c.record("golden", &v)
 		fmt.Fprintf(&got, "# %s\nkey %x\nvalue %x\n", sayValue(v), r.Key, r.Value)
 		if back, err := c.value(r.Value); err != nil || !reflect.DeepEqual(back, v) {
