@@ -29,6 +29,11 @@ type (
 		bytes int
 	} // add with a large record
 	twice struct{} // answers its caller twice
+	ends  struct { // counts up a key, and writes a marker of the key's producer into the neighbour's shards
+		key    string
+		shards []int32
+	}
+	asks struct{ key, what string } // counts up a key, unless it is empty, and asks for something
 )
 
 func (get) Reads() {}
@@ -37,6 +42,11 @@ func (get) Reads() {}
 type durable map[string]int
 
 func (d durable) apply(r machine.Record) {
+	if r.Marker != nil {
+		d[fmt.Sprint("markers of ", r.Producer.ID)]++
+		d["a before the marker"] = d["a"] // so that the order of records is seen
+		return
+	}
 	n, _, _ := strings.Cut(string(r.Value), " ")
 	d[string(r.Key)], _ = strconv.Atoi(n)
 }
@@ -117,6 +127,16 @@ func (y *toy) Step(now time.Time, caller machine.Token, in any) machine.Output {
 		o.Records = append(o.Records, y.record(in.key, 0))
 		o.Group = append(o.Group, machine.Write{Topic: "other", Records: []machine.Record{{Key: []byte(in.other), Value: []byte("1")}}})
 		answer(y.durable[in.key] + 1)
+	case ends:
+		o.Records = append(o.Records, y.record(in.key, 0))
+		o.Group = markersFor(in)
+		answer(y.durable[in.key] + 1)
+	case asks:
+		if in.key != "" {
+			o.Records = append(o.Records, y.record(in.key, 0))
+		}
+		o.Asks = append(o.Asks, in.what)
+		answer(0)
 	case get:
 		answer(y.durable[in.key])
 	case timeout:
@@ -180,7 +200,7 @@ type pending struct {
 	log     *fakeLog
 	records []machine.Record
 	group   []machine.Write
-	lent    []*fakeLog // of the group's first writes
+	lent    []*fakeLog
 	done    func(error)
 }
 
@@ -195,6 +215,9 @@ func (p *pending) fail() {
 		l.broken = true
 	}
 }
+
+// neighbours is the first of the logs of a neighbour's shards, when a disk has those too.
+const neighbours = 100
 
 func newDisk() *disk { return &disk{logs: map[int32][]machine.Record{}, others: map[string]int{}} }
 
@@ -214,10 +237,10 @@ func (d *disk) set(change func()) {
 // commit puts an append where it belongs. The caller holds mu.
 func (d *disk) commit(p *pending) {
 	d.logs[p.log.shard] = append(d.logs[p.log.shard], p.records...)
-	for i, w := range p.group {
-		if i < len(p.lent) {
-			l := p.lent[i]
-			l.disk.logs[l.shard] = append(l.disk.logs[l.shard], machine.Record{Producer: w.Producer, Marker: w.Marker})
+	for _, w := range p.group {
+		if w.Marker != nil {
+			shard := neighbours + w.Partition
+			d.logs[shard] = append(d.logs[shard], machine.Record{Producer: w.Producer, Marker: w.Marker})
 		}
 		for _, r := range w.Records {
 			d.others[string(r.Key)]++
@@ -290,7 +313,7 @@ func (l *fakeLog) Replay(ctx context.Context, yield func(machine.Record) error) 
 	}
 	for _, r := range records {
 		key, value := slices.Clone(r.Key), slices.Clone(r.Value)
-		if err := yield(machine.Record{Key: key, Value: value}); err != nil {
+		if err := yield(machine.Record{Key: key, Value: value, Producer: r.Producer, Marker: r.Marker}); err != nil {
 			return err
 		}
 		clear(key) // it was valid during the call only
