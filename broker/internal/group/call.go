@@ -54,8 +54,9 @@ type (
 	}
 	// Guard asks for the token of the TxnCommit that a producer is about to make, and is answered by a GuardToken.
 	Guard struct {
-		Group      string
-		ProducerID int64
+		Group         string
+		ProducerID    int64
+		ProducerEpoch int16
 	}
 	// DeleteTopics drops every offset of deleted topics. It is answered by nil.
 	DeleteTopics struct{ Topics []string }
@@ -66,10 +67,13 @@ type (
 )
 
 // GuardToken says which markers of a producer a machine had seen at a moment. A TxnCommit with one that has changed since is
-// refused: the transaction that it belongs to may be over, and nothing would ever end it. The zero value is none's.
+// refused: the transaction that it belongs to may be over, and nothing would ever end it. With the zero value a TxnCommit is
+// taken only where the transaction is open already.
 type GuardToken struct {
-	load    int64  // when the machine was loaded
-	markers uint64 // how many it had seen
+	life    *life
+	markers uint64 // how many there were
+	// Open: a transaction of the producer has offsets here already, in this epoch, so there is nothing to ask for the commit.
+	Open bool
 }
 
 // Counts are a machine's numbers for metrics.
@@ -77,6 +81,7 @@ type Counts struct {
 	Groups  map[string]int // by state
 	Members int
 	Offsets int64
+	Pending int64 // offsets of open transactions
 	// Totals since the machine was made.
 	Rebalances, Commits, Expired, Deleted int64
 }

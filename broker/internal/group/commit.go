@@ -34,7 +34,7 @@ func (m *Machine) commit(now time.Time, r *kmsg.OffsetCommitRequest) (*kmsg.Offs
 		v.TopicID = t.TopicID
 		for j := range t.Partitions {
 			p := &t.Partitions[j]
-			if refused := m.refusal(g, by, t.Topic, p); refused != 0 {
+			if refused := m.refusal(g, by, t.Topic, p.Partition, p.Metadata); refused != 0 {
 				out.Topics[i].Partitions[j].ErrorCode = refused
 				continue
 			}
@@ -88,11 +88,11 @@ func (g *Group) committer(r *kmsg.OffsetCommitRequest) (*member, int16) {
 }
 
 // refusal is why one partition's offset is not taken although the group accepts the committer.
-func (m *Machine) refusal(g *Group, by *member, topic string, p *kmsg.OffsetCommitRequestTopicPartition) int16 {
+func (m *Machine) refusal(g *Group, by *member, topic string, partition int32, metadata *string) int16 {
 	switch {
-	case tooLong(text(p.Metadata), m.settings.OffsetMetadataMax):
+	case tooLong(text(metadata), m.settings.OffsetMetadataMax):
 		return kerr.OffsetMetadataTooLarge.Code
-	case m.settings.CommitOwnershipCheck && by != nil && g.ownedByOther(by, topic, p.Partition):
+	case m.settings.CommitOwnershipCheck && by != nil && g.ownedByOther(by, topic, partition):
 		return kerr.IllegalGeneration.Code
 	}
 	return 0

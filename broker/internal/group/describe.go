@@ -62,7 +62,7 @@ func (m *Machine) list() []kmsg.ListGroupsResponseGroup {
 // count is for metrics.
 func (m *Machine) count() Counts {
 	c := Counts{
-		Groups: map[string]int{}, Offsets: m.offsets.stored, Rebalances: m.rebalances,
+		Groups: map[string]int{}, Offsets: m.offsets.stored, Pending: m.offsets.pending, Rebalances: m.rebalances,
 		Commits: m.totals.commits, Expired: m.totals.expired, Deleted: m.totals.deleted,
 	}
 	for _, g := range m.groups {

@@ -1,11 +1,13 @@
 package group
 
 import (
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // fetch is OffsetFetch of one group. What is not there (the group, the topic, the offset) reads as offset -1 without an
-// error (R-D21). Who asks is not looked at (R-K15).
+// error (R-D21). Who asks is not looked at (R-K15). Who wants what is stable is to come again for partitions that an open
+// transaction has an offset of: what is committed there may soon be old.
 func (m *Machine) fetch(f Fetch) *kmsg.OffsetFetchResponseGroup {
 	out := kmsg.NewOffsetFetchResponseGroup()
 	out.Group = f.Group
@@ -14,33 +16,38 @@ func (m *Machine) fetch(f Fetch) *kmsg.OffsetFetchResponseGroup {
 		stored = &g.offsets
 	}
 	if f.All || f.Topics == nil {
-		out.Topics = fetchAll(stored)
+		out.Topics = fetchAll(stored, f.RequireStable)
 		return &out
 	}
 	out.Topics = make([]kmsg.OffsetFetchResponseGroupTopic, len(f.Topics))
 	for i := range f.Topics {
-		out.Topics[i] = fetchTopic(stored, &f.Topics[i])
+		out.Topics[i] = fetchTopic(stored, &f.Topics[i], f.RequireStable)
 	}
 	return &out
 }
 
-func fetchAll(stored *offsets) []kmsg.OffsetFetchResponseGroupTopic {
+// fetchAll leaves out what only open transactions have an offset of (R-K15).
+func fetchAll(stored *offsets, stable bool) []kmsg.OffsetFetchResponseGroupTopic {
 	if stored == nil {
 		return nil
 	}
-	topics := make([]kmsg.OffsetFetchResponseGroupTopic, len(stored.topics))
+	topics := make([]kmsg.OffsetFetchResponseGroupTopic, 0, len(stored.topics))
 	none := ""
-	for i, t := range stored.topics {
-		topics[i].Topic, topics[i].TopicID = t.topic.name, t.knownID()
-		topics[i].Partitions = make([]kmsg.OffsetFetchResponseGroupTopicPartition, len(t.list))
-		for j := range t.list {
-			topics[i].Partitions[j] = t.list[j].answer(t.list[j].partition, &none)
+	for _, t := range stored.topics {
+		if len(t.list) == 0 {
+			continue
 		}
+		to := kmsg.OffsetFetchResponseGroupTopic{Topic: t.topic.name, TopicID: t.knownID()}
+		to.Partitions = make([]kmsg.OffsetFetchResponseGroupTopicPartition, len(t.list))
+		for i := range t.list {
+			to.Partitions[i] = t.answer(t.list[i].partition, &t.list[i], stable, &none)
+		}
+		topics = append(topics, to)
 	}
 	return topics
 }
 
-func fetchTopic(stored *offsets, asked *kmsg.OffsetFetchRequestGroupTopic) kmsg.OffsetFetchResponseGroupTopic {
+func fetchTopic(stored *offsets, asked *kmsg.OffsetFetchRequestGroupTopic, stable bool) kmsg.OffsetFetchResponseGroupTopic {
 	out := kmsg.OffsetFetchResponseGroupTopic{Topic: asked.Topic, TopicID: asked.TopicID}
 	out.Partitions = make([]kmsg.OffsetFetchResponseGroupTopicPartition, len(asked.Partitions))
 	var t *topicOffsets
@@ -53,7 +60,7 @@ func fetchTopic(stored *offsets, asked *kmsg.OffsetFetchRequestGroupTopic) kmsg.
 		if c.ofAnother(asked.TopicID) {
 			c = nil
 		}
-		out.Partitions[i] = c.answer(p, &none)
+		out.Partitions[i] = t.answer(p, c, stable, &none)
 	}
 	return out
 }
@@ -64,8 +71,12 @@ func (c *committed) ofAnother(id topicID) bool {
 }
 
 // answer is what a fetch says about c, nil being nothing. The answer shares memory with c only where that never changes.
-func (c *committed) answer(partition int32, none *string) kmsg.OffsetFetchResponseGroupTopicPartition {
+func (t *topicOffsets) answer(partition int32, c *committed, stable bool, none *string) kmsg.OffsetFetchResponseGroupTopicPartition {
 	out := kmsg.OffsetFetchResponseGroupTopicPartition{Partition: partition, Offset: -1, LeaderEpoch: noLeaderEpoch, Metadata: none}
+	if stable && t.unstable(partition) {
+		out.ErrorCode = kerr.UnstableOffsetCommit.Code
+		return out
+	}
 	if c == nil {
 		return out
 	}

@@ -12,12 +12,14 @@ import (
 
 // Machine is the coordinator of the groups of one partition of __consumer_offsets. It implements machine.Machine.
 type Machine struct {
-	settings Settings
-	groups   map[string]*Group
-	offsets  offsetIndex
-	timers   timers
-	check    timer // of the retention of offsets
-	unread   map[string]int64
+	settings  Settings
+	groups    map[string]*Group
+	offsets   offsetIndex
+	producers producers
+	life      *life
+	timers    timers
+	check     timer // of the retention of offsets
+	unread    map[string]int64
 
 	// Totals since the machine was made.
 	totals     offsetTotals
@@ -30,7 +32,7 @@ type Machine struct {
 
 // New returns a machine that knows nothing yet: the log is to be applied, then Loaded called.
 func New(s Settings) *Machine {
-	m := &Machine{settings: s, groups: map[string]*Group{}}
+	m := &Machine{settings: s, groups: map[string]*Group{}, life: new(life)}
 	m.check.fire = m.checkOffsets
 	return m
 }
@@ -68,6 +70,12 @@ func (m *Machine) stepOffsets(caller machine.Token, in any) {
 		answer, records := m.commit(m.now, in.Request)
 		m.write(records...)
 		m.reply(caller, answer)
+	case TxnCommit:
+		answer, records := m.txnCommit(m.now, in)
+		m.write(records...)
+		m.reply(caller, answer)
+	case Guard:
+		m.reply(caller, m.guard(in))
 	case Fetch:
 		m.reply(caller, m.fetch(in))
 	case DeleteOffsets:
@@ -97,6 +105,13 @@ func (m *Machine) Tick(now time.Time) machine.Output {
 // Apply changes the durable state. Records of kinds that we do not know, from a later version or another product, and those
 // that cannot be read are passed over (KIP-915); Loaded says so.
 func (m *Machine) Apply(r machine.Record) {
+	if r.Marker != nil {
+		m.applyMarker(r.Producer, r.Marker.Commit)
+		return
+	}
+	if r.Producer.Transactional {
+		m.producers.seen(r.Producer)
+	}
 	version, ok := keyVersion(r.Key)
 	var err error
 	switch {

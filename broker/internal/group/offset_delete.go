@@ -42,11 +42,11 @@ func (m *Machine) deleteOffsets(r *kmsg.OffsetDeleteRequest) (*kmsg.OffsetDelete
 	return out, records
 }
 
-// deleted appends a tombstone for each partition of t that has an offset.
+// deleted appends a tombstone for each partition of t that has an offset, be it in an open transaction (R-K14).
 func (o *offsets) deleted(group string, t *kmsg.OffsetDeleteRequestTopic, out []machine.Record) []machine.Record {
 	stored := o.topic(t.Topic)
 	for _, p := range t.Partitions {
-		if stored.get(p.Partition) != nil {
+		if stored.get(p.Partition) != nil || stored.unstable(p.Partition) {
 			out = append(out, offsetTombstone(group, t.Topic, p.Partition))
 		}
 	}

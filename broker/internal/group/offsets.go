@@ -15,11 +15,10 @@ import (
 // a sorted list of topics, a topic a sorted list of partitions, names are stored once in the machine, and what few commits
 // have stands apart. Sorted lists also give every walk one order.
 //
-// All of it is durable state: it changes in Apply alone (applyOffset). Offsets of open transactions will stand beside the
-// committed ones, per producer; a plain commit or a tombstone that is applied after them marks those of its partition as
-// overtaken, which is the same as comparing their places in the log (R-D22).
+// All of it is durable state: it changes in Apply alone. Offsets of open transactions stand beside the committed ones of
+// their topic (pending_offsets.go).
 
-// offsets are what one group has committed.
+// offsets are what one group has committed, or has in open transactions.
 type offsets struct {
 	topics []*topicOffsets // by name
 }
@@ -30,6 +29,7 @@ type topicOffsets struct {
 	group string
 	place int         // where topic.in has it
 	list  []committed // by partition
+	open  *openOffsets
 }
 
 // committed is one committed offset.
@@ -53,8 +53,9 @@ type commitDetail struct {
 
 // offsetIndex finds the offsets of a topic in all groups, and keeps one copy of its name.
 type offsetIndex struct {
-	topics map[string]*offsetTopic
-	stored int64 // how many offsets
+	topics  map[string]*offsetTopic
+	stored  int64 // how many committed offsets
+	pending int64 // how many in open transactions
 }
 
 // offsetTopic is one topic of the index. It exists while a group has offsets of it.
@@ -73,7 +74,7 @@ func (m *Machine) applyOffset(r machine.Record) error {
 	g := m.group(k.Group)
 	if r.Value == nil {
 		if g != nil {
-			m.offsets.remove(&g.offsets, k.Topic, k.Partition)
+			m.removeOffset(g, k.Topic, k.Partition)
 		}
 		return nil
 	}
@@ -84,25 +85,41 @@ func (m *Machine) applyOffset(r machine.Record) error {
 	if g == nil {
 		g = m.groupForCommit(strings.Clone(k.Group))
 	}
-	m.offsets.put(g.name, &g.offsets, k, v)
+	t := m.offsets.of(g, k.Topic)
+	if r.Producer.Transactional {
+		m.holdOffset(r.Producer, t, k.Partition, v)
+		return nil
+	}
+	m.offsets.set(t, t.offset(k.Partition, v))
+	t.open.overtake(k.Partition)
 	return nil
 }
 
-// put stores v. Strings of k and v are copied as far as they are kept.
-func (x *offsetIndex) put(group string, o *offsets, k kmsg.OffsetCommitKey, v kmsg.OffsetCommitValue) {
-	t := o.topic(k.Topic)
-	if t == nil {
-		t = x.add(group, o, k.Topic)
+// of returns a group's offsets of a topic, which are begun if there are none: one must follow.
+func (x *offsetIndex) of(g *Group, topic string) *topicOffsets {
+	if t := g.offsets.topic(topic); t != nil {
+		return t
 	}
-	i, found := t.search(k.Partition)
-	if !found {
-		t.list = slices.Insert(t.list, i, committed{partition: k.Partition})
-		x.stored++
+	return x.add(g.name, &g.offsets, topic)
+}
+
+// offset is v as t keeps it. Strings of v are copied as far as they are kept.
+func (t *topicOffsets) offset(partition int32, v kmsg.OffsetCommitValue) committed {
+	return committed{
+		partition: partition, leaderEpoch: v.LeaderEpoch, offset: v.Offset, at: v.CommitTimestamp,
+		id: t.share(partition, v.TopicID), more: detail(v),
 	}
-	c := &t.list[i]
-	c.leaderEpoch, c.offset, c.at = v.LeaderEpoch, v.Offset, v.CommitTimestamp
-	c.id = t.share(c.id, v.TopicID)
-	c.more = detail(v)
+}
+
+// set commits c.
+func (x *offsetIndex) set(t *topicOffsets, c committed) {
+	i, found := t.search(c.partition)
+	if found {
+		t.list[i] = c
+		return
+	}
+	t.list = slices.Insert(t.list, i, c)
+	x.stored++
 }
 
 // add begins the offsets of one more topic.
@@ -122,20 +139,29 @@ func (x *offsetIndex) add(group string, o *offsets, name string) *topicOffsets {
 	return t
 }
 
-// remove takes one offset away, with its topic when it was the last.
-func (x *offsetIndex) remove(o *offsets, topic string, partition int32) {
-	at, found := o.search(topic)
-	if !found {
+// removeOffset takes away what a partition has, also in open transactions.
+func (m *Machine) removeOffset(g *Group, topic string, partition int32) {
+	t := g.offsets.topic(topic)
+	if t == nil {
 		return
 	}
-	t := o.topics[at]
-	i, found := t.search(partition)
-	if !found {
+	if i, found := t.search(partition); found {
+		t.list = slices.Delete(t.list, i, i+1)
+		m.offsets.stored--
+	}
+	m.dropOpen(t, partition)
+	m.offsets.tidy(&g.offsets, t)
+}
+
+// tidy forgets what is empty after something was taken away.
+func (x *offsetIndex) tidy(o *offsets, t *topicOffsets) {
+	if t.open != nil && len(t.open.list) == 0 {
+		t.open = nil
+	}
+	if len(t.list) > 0 || t.open != nil {
 		return
 	}
-	t.list = slices.Delete(t.list, i, i+1)
-	x.stored--
-	if len(t.list) == 0 {
+	if at, found := o.search(t.topic.name); found {
 		o.topics = slices.Delete(o.topics, at, at+1)
 		x.forget(t)
 	}
@@ -190,11 +216,26 @@ func (o *offsets) tombstones(group string) []machine.Record {
 }
 
 func (t *topicOffsets) tombstones(group string, out []machine.Record) []machine.Record {
-	out = slices.Grow(out, len(t.list))
-	for i := range t.list {
-		out = append(out, offsetTombstone(group, t.topic.name, t.list[i].partition))
+	for _, p := range t.partitions() {
+		out = append(out, offsetTombstone(group, t.topic.name, p))
 	}
 	return out
+}
+
+// partitions are those that have an offset, committed or not, in order.
+func (t *topicOffsets) partitions() []int32 {
+	all := make([]int32, 0, len(t.list))
+	for i := range t.list {
+		all = append(all, t.list[i].partition)
+	}
+	if t.open != nil {
+		for i := range t.open.list {
+			all = append(all, t.open.list[i].value.partition)
+		}
+		slices.Sort(all)
+		all = slices.Compact(all)
+	}
+	return all
 }
 
 // search finds a partition. Nearly always all of them are there, and one stands where its number says.
@@ -216,14 +257,18 @@ func (t *topicOffsets) get(partition int32) *committed {
 	return nil
 }
 
-// share returns a pointer to id that a commit of the topic has already, where one is at hand: was, or the first one's.
-func (t *topicOffsets) share(was *topicID, id topicID) *topicID {
+// share returns a pointer to id that a commit of the topic has already, where one is at hand: the partition's, the first
+// or the last one's.
+func (t *topicOffsets) share(partition int32, id topicID) *topicID {
 	if id == (topicID{}) {
 		return nil
 	}
-	for _, have := range []*topicID{was, t.list[0].id, t.list[len(t.list)-1].id} {
-		if have != nil && *have == id {
-			return have
+	if n := len(t.list); n > 0 {
+		i, _ := t.search(partition)
+		for _, c := range []*committed{&t.list[min(i, n-1)], &t.list[0], &t.list[n-1]} {
+			if c.id != nil && *c.id == id {
+				return c.id
+			}
 		}
 	}
 	kept := id // not &id: that would allocate in every call

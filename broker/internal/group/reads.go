@@ -16,6 +16,9 @@ func (List) Reads() {}
 func (Fetch) Reads() {}
 
 // Reads is for machine.Read.
+func (Guard) Reads() {}
+
+// Reads is for machine.Read.
 func (Topics) Reads() {}
 
 // Reads is for machine.Read.

@@ -16,7 +16,8 @@ import (
 //	anything else                                never
 //
 // A commit of an old client (v2 to v4) may have brought an expiry of its own; it takes the place of these times, but does
-// not end what would be kept for ever. A group that is Empty and has no offsets left is removed with its last one.
+// not end what would be kept for ever. Nothing ends of a partition that has an offset in an open transaction. A group that
+// is Empty and has no offsets left, not even those, is removed with its last one.
 
 // expire returns the tombstones of what has ended by now.
 func (m *Machine) expire(now time.Time) []machine.Record {
@@ -70,7 +71,7 @@ func (g *Group) ending(now time.Time, retention time.Duration) bool {
 	base := g.expiration()
 	return base != never && slices.ContainsFunc(g.offsets.topics, func(t *topicOffsets) bool {
 		return !g.subscribedTo(t.topic.name) && slices.ContainsFunc(t.list, func(c committed) bool {
-			return g.hasExpired(&c, base, now, retention)
+			return g.hasExpired(&c, base, now, retention) && !t.unstable(c.partition)
 		})
 	})
 }
@@ -81,8 +82,9 @@ func (g *Group) expired(now time.Time, retention time.Duration) (out []machine.R
 	base := g.expiration()
 	for _, t := range g.offsets.topics {
 		kept := g.subscribedTo(t.topic.name)
+		all = all && t.open == nil
 		for i := range t.list {
-			if kept || !g.hasExpired(&t.list[i], base, now, retention) {
+			if kept || !g.hasExpired(&t.list[i], base, now, retention) || t.unstable(t.list[i].partition) {
 				all = false
 				continue
 			}

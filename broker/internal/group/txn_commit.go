@@ -1,0 +1,130 @@
+package group
+
+import (
+	"math"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/skeinstream/skein/broker/internal/machine"
+)
+
+// firstAbortable is the version of TxnOffsetCommit from which a client knows what TRANSACTION_ABORTABLE means.
+const firstAbortable = 4
+
+// guard is Guard: how many markers there are by now.
+func (m *Machine) guard(in Guard) GuardToken {
+	return GuardToken{life: m.life, markers: m.producers.markers, Open: m.producers.openIn(in.ProducerID, in.ProducerEpoch)}
+}
+
+// txnCommit is TxnOffsetCommit: one error for all partitions when it is refused, else one each (R-D27, R-K20). It is no
+// sign of life of the member (R-K8).
+func (m *Machine) txnCommit(now time.Time, in TxnCommit) (*kmsg.TxnOffsetCommitResponse, []machine.Record) {
+	r := in.Request
+	g, by, code := m.txnCommitter(in)
+	out := txnCommitAnswer(r, code)
+	if code != 0 {
+		return out, nil
+	}
+	of := machine.Producer{Transactional: true, ID: r.ProducerID, Epoch: r.ProducerEpoch}
+	records := make([]machine.Record, 0, txnCommitSize(r))
+	v := kmsg.NewOffsetCommitValue()
+	v.Version, v.CommitTimestamp, v.ExpireTimestamp = offsetValueVersion, now.UnixMilli(), noExpiry
+	for i := range r.Topics {
+		t := &r.Topics[i]
+		v.TopicID = t.TopicID
+		for j := range t.Partitions {
+			p := &t.Partitions[j]
+			if refused := m.refusal(g, by, t.Topic, p.Partition, p.Metadata); refused != 0 {
+				out.Topics[i].Partitions[j].ErrorCode = refused
+				continue
+			}
+			v.Offset, v.LeaderEpoch, v.Metadata = p.Offset, p.LeaderEpoch, text(p.Metadata)
+			record := offsetRecord(r.Group, t.Topic, p.Partition, &v)
+			record.Producer = of
+			records = append(records, record)
+		}
+	}
+	m.totals.commits += int64(len(records))
+	return out, records
+}
+
+// txnCommitter is who commits to which group, or why nobody may: first the checks of the producer, as the log would make
+// them, then those of the group (R-K19). The group is nil where it is unknown and becomes a simple one.
+func (m *Machine) txnCommitter(in TxnCommit) (*Group, *member, int16) {
+	r := in.Request
+	if r.Group == "" || len(r.Group) > math.MaxInt16 {
+		return nil, nil, kerr.InvalidGroupID.Code
+	}
+	if code := m.unverified(in); code != 0 {
+		return nil, nil, code
+	}
+	g := m.group(r.Group)
+	switch {
+	case g != nil:
+		by, code := g.txnCommitter(r)
+		return g, by, code
+	case r.Generation < 0:
+		return nil, nil, 0
+	}
+	return nil, nil, kerr.IllegalGeneration.Code
+}
+
+// unverified is why a commit cannot be one of its producer's transaction as far as it is known here, 0 when it can. After
+// the machine was made anew nothing is known of what came between; the client is to try again, and the guard with it.
+func (m *Machine) unverified(in TxnCommit) int16 {
+	r := in.Request
+	known := &m.producers
+	switch {
+	case r.ProducerEpoch < known.epoch(r.ProducerID):
+		return kerr.InvalidProducerEpoch.Code
+	case in.Token.life == nil && known.openIn(r.ProducerID, r.ProducerEpoch):
+		return 0
+	case in.Token.life != nil && in.Token.life != m.life:
+		return kerr.NotCoordinator.Code
+	case in.Token.life != nil && known.last(r.ProducerID).marker <= in.Token.markers:
+		return 0
+	case r.Version >= firstAbortable:
+		return kerr.TransactionAbortable.Code
+	}
+	return kerr.InvalidTxnState.Code
+}
+
+// txnCommitter is the fence of TxnOffsetCommit, in Kafka's order (R-D24). Producers that say nothing about a member are let
+// in whatever the state; all others must be of the generation. Unlike plain commits these are taken while the group waits
+// for its assignment.
+func (g *Group) txnCommitter(r *kmsg.TxnOffsetCommitRequest) (*member, int16) {
+	if r.Generation < 0 && (g.state == Empty || r.MemberID == "" && r.InstanceID == nil) {
+		return nil, 0
+	}
+	by, code := g.identity(r.MemberID, r.InstanceID)
+	if code == 0 && r.Generation != g.generation {
+		return nil, kerr.IllegalGeneration.Code
+	}
+	return by, code
+}
+
+// txnCommitAnswer answers every partition of r, in its order, with code.
+func txnCommitAnswer(r *kmsg.TxnOffsetCommitRequest, code int16) *kmsg.TxnOffsetCommitResponse {
+	out := kmsg.NewPtrTxnOffsetCommitResponse()
+	out.Version = r.Version
+	out.Topics = make([]kmsg.TxnOffsetCommitResponseTopic, len(r.Topics))
+	for i := range r.Topics {
+		t, to := &r.Topics[i], &out.Topics[i]
+		to.Topic, to.TopicID = t.Topic, t.TopicID
+		to.Partitions = make([]kmsg.TxnOffsetCommitResponseTopicPartition, len(t.Partitions))
+		for j := range t.Partitions {
+			to.Partitions[j].Partition, to.Partitions[j].ErrorCode = t.Partitions[j].Partition, code
+		}
+	}
+	return out
+}
+
+func txnCommitSize(r *kmsg.TxnOffsetCommitRequest) int {
+	n := 0
+	for i := range r.Topics {
+		n += len(r.Topics[i].Partitions)
+	}
+	return n
+}
