@@ -93,14 +93,14 @@ func TestCommitGoesThroughAsItCame(t *testing.T) {
 			t.Errorf("%v", got)
 		}
 		in := g.inputs()[0]
-		if got := in.in.(group.Commit).Request; in.group != "g" || !reflect.DeepEqual(got, req) {
+		if got := in.in.(group.Commit).Request; in.key != "g" || !reflect.DeepEqual(got, req) {
 			t.Errorf("asked %+v\nwant %+v", got, req)
 		}
 	})
 }
 
-// offsetsOf answers a fetch with offset 10 + partition for each partition, or with those of a and of a topic that is gone.
-func offsetsOf(f group.Fetch) *kmsg.OffsetFetchResponseGroup {
+// storedOffsets answers a fetch with offset 10 + partition for each partition, or with those of a and of a topic that is gone.
+func storedOffsets(f group.Fetch) *kmsg.OffsetFetchResponseGroup {
 	asked := f.Topics
 	if f.All {
 		asked = []kmsg.OffsetFetchRequestGroupTopic{{Topic: "gone", Partitions: []int32{0}}, {Topic: "a", Partitions: []int32{0, 1}}}
@@ -128,7 +128,7 @@ func fetching() *fakeGroups {
 		case "refused":
 			return &kmsg.OffsetFetchResponseGroup{Group: name, ErrorCode: kerr.StaleMemberEpoch.Code}, nil
 		default:
-			return offsetsOf(f), nil
+			return storedOffsets(f), nil
 		}
 	}}
 }
@@ -229,7 +229,7 @@ func TestOffsetFetchByTopicID(t *testing.T) {
 // An offset of an earlier topic is not one of a topic that has its name now.
 func TestOffsetFetchMeansTheTopicThatThereIs(t *testing.T) {
 	g := &fakeGroups{answer: func(_ string, in any) (any, error) {
-		resp := offsetsOf(in.(group.Fetch))
+		resp := storedOffsets(in.(group.Fetch))
 		for i := range resp.Topics {
 			if resp.Topics[i].Topic == "a" {
 				resp.Topics[i].TopicID = [16]byte{1} // of a topic that was deleted
