@@ -76,8 +76,10 @@ type (
 		ProducerID      int64
 		Epoch           int16
 	}
-	// Reach asks which partitions an end of the transaction would write markers to. It is answered by []Partition.
+	// Reach asks which partitions an end of the transaction would write markers to. It is answered by Reached.
 	Reach struct{ TransactionalID string }
+	// Unended asks for every transaction that is open or misses markers. It is answered by []Reached.
+	Unended struct{}
 	// Describe is answered by a *kmsg.DescribeTransactionsResponseTransactionState.
 	Describe struct{ TransactionalID string }
 	// List is answered by []Listed: every transactional id, in order.
@@ -90,6 +92,13 @@ type (
 type (
 	// NeedProducerID asks for the same input again, with a new producer id.
 	NeedProducerID struct{}
+	// Reached is where a transaction would end now: its producer, and its partitions. An end that raises the epoch writes
+	// markers of the next one. An id that is not known has no producer (-1) and no partitions.
+	Reached struct {
+		ProducerID int64
+		Epoch      int16
+		Partitions []Partition
+	}
 	// Added answers Add: one code for all partitions, or, for VerifyOnly without an error for all, one for each.
 	Added struct {
 		Code  int16

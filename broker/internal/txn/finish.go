@@ -78,12 +78,26 @@ func (m *Machine) timeOut(t *transaction, e *Ends) {
 }
 
 // reach answers Reach.
-func (m *Machine) reach(id string) []Partition {
+func (m *Machine) reach(id string) Reached {
 	t := m.transactions[id]
 	if !t.born() {
-		return nil
+		return Reached{ProducerID: noProducerID, Epoch: noEpoch}
 	}
-	return t.partitions
+	return t.reach()
+}
+
+func (t *transaction) reach() Reached {
+	return Reached{ProducerID: t.ProducerID, Epoch: t.Epoch, Partitions: t.partitions}
+}
+
+// unended answers Unended.
+func (m *Machine) unended() (all []Reached) {
+	for _, t := range m.sorted() {
+		if t.state == kmsg.TransactionStateOngoing || t.decided() {
+			all = append(all, t.reach())
+		}
+	}
+	return all
 }
 
 // expire forgets ids that nobody has used for long (R-E10, FR-H12).

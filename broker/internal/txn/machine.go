@@ -69,6 +69,8 @@ func (m *Machine) answer(in any) any {
 		return m.finishTransaction(&in)
 	case Reach:
 		return m.reach(in.TransactionalID)
+	case Unended:
+		return m.unended()
 	case Describe:
 		return m.describe(in.TransactionalID)
 	case List:

@@ -13,3 +13,6 @@ func (List) Reads() {}
 
 // Reads is for machine.Read.
 func (Count) Reads() {}
+
+// Reads is for machine.Read.
+func (Unended) Reads() {}
