@@ -52,7 +52,8 @@ func (p *pair) ranges() map[int16]versions {
 // finding is a step whose answers differ.
 type finding struct {
 	prefix      string
-	steps       []step // up to and with the one that differs
+	steps       []step   // up to and with the one that differs
+	answers     []string // what Kafka answered to each, in short
 	differences []difference
 }
 
@@ -60,7 +61,11 @@ type finding struct {
 func (f finding) script() string {
 	var b strings.Builder
 	for i, s := range f.steps {
-		fmt.Fprintf(&b, "  %2d  %s\n", i+1, strings.ReplaceAll(s.text, f.prefix, ""))
+		fmt.Fprintf(&b, "  %2d  %s", i+1, strings.ReplaceAll(s.text, f.prefix, ""))
+		if i < len(f.answers) {
+			b.WriteString(f.answers[i])
+		}
+		b.WriteByte('\n')
 	}
 	for _, d := range f.differences[:min(8, len(f.differences))] {
 		fmt.Fprintf(&b, "    %s\n", d)
@@ -106,12 +111,14 @@ func withoutNames(path string) string {
 func (p *pair) runCase(prefix string, steps []step) (*finding, error) {
 	p.forget(prefix)
 	p.skipped = nil
+	var answers []string
 	for i, s := range steps {
 		p.reached = i + 1
 		exchanges, err := p.do(s)
 		if err != nil {
 			return nil, fmt.Errorf("step %d: %w\n%s", i+1, err, finding{prefix: prefix, steps: steps[:i+1]}.script())
 		}
+		answers = append(answers, inShort(exchanges))
 		if len(exchanges) > 0 {
 			p.steps++
 			p.count(exchanges)
@@ -120,13 +127,32 @@ func (p *pair) runCase(prefix string, steps []step) (*finding, error) {
 		}
 		differences, diverged := p.differences(exchanges)
 		if len(differences) > 0 {
-			return &finding{prefix: prefix, steps: append([]step(nil), steps[:i+1]...), differences: differences}, nil
+			return &finding{prefix: prefix, steps: append([]step(nil), steps[:i+1]...), answers: answers, differences: differences}, nil
 		}
 		if diverged {
 			return nil, nil
 		}
 	}
 	return nil, nil
+}
+
+// inShort is what Kafka's answers say of errors and of groups.
+func inShort(exchanges []exchange) string {
+	var b strings.Builder
+	for _, e := range exchanges {
+		b.WriteString(" →")
+		for _, line := range e.kafka.lines {
+			_, field, _ := strings.Cut(line, ".")
+			path, value, _ := strings.Cut(field, " = ")
+			switch path[strings.LastIndexByte(path, '.')+1:] {
+			case "ErrorCode":
+				b.WriteString(" " + value)
+			case "Generation", "State":
+				b.WriteString(" (" + value + ")")
+			}
+		}
+	}
+	return b.String()
 }
 
 // count keeps what Kafka answered to which request, to show how far cases get.

@@ -103,6 +103,9 @@ func (p *pair) draw(t *testing.T, patience time.Duration, one func(seed uint64) 
 	t.Logf("first seed %d", seed)
 	end := time.Now().Add(patience)
 	p.found = make(map[string]bool)
+	if *answersFlag {
+		p.trace = t.Logf
+	}
 	cases := 0
 	for time.Now().Before(end) && len(p.found) < *findingsMax {
 		if *seedFlag != 0 {

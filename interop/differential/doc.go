@@ -10,6 +10,10 @@
 // a difference. Those that are wanted are listed in allowed.go, each with the
 // line of docs/differences.md that gives the reason.
 //
+// Members of groups have connections of their own, since their requests may wait
+// for other members: see lockstep.go. Fixed sequences about groups are scripts in
+// testdata, without the answers.
+//
 // The first step of a case whose answers differ ends the case, since after it
 // the two logs need not be alike; the case is then made smaller by leaving
 // steps out, and printed.

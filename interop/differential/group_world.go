@@ -131,7 +131,7 @@ func (w *groupWorld) renew(r *role) {
 }
 
 func (w *groupWorld) offer(name string, change int) offer {
-	o := offer{name: name, user: fmt.Sprint(change)}
+	o := offer{name: name, user: fmt.Sprint(change), form: pick(w.world, subscriptionForms())}
 	for _, t := range w.topics {
 		if w.chance(2) {
 			o.topics = append(o.topics, t.name)

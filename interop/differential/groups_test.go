@@ -14,7 +14,8 @@ import (
 var (
 	groupsForFlag   = flag.Duration("groupsfor", 30*time.Second, "how long to go on drawing cases about groups")
 	groupsStepsFlag = flag.Int("groupsteps", 45, "steps a case about groups")
-	answersFlag     = flag.Bool("answers", false, "show what Kafka answers to scripts")
+	scriptsFlag     = flag.String("scripts", "", "play the scripts of this pattern instead")
+	answersFlag     = flag.Bool("answers", false, "show what Kafka answers")
 )
 
 // groupSettings make rounds begin at once and allow short sessions.
@@ -22,28 +23,28 @@ func groupSettings() map[string]string {
 	return map[string]string{"group.initial.rebalance.delay.ms": "0", "group.min.session.timeout.ms": "1000"}
 }
 
-// TestSameAnswersAboutGroups draws cases about consumer groups, as
-// TestSameAnswersToRandomRequests does about everything else.
-func TestSameAnswersAboutGroups(t *testing.T) {
+// TestGroups plays scripts about consumer groups, and then draws cases about
+// them, as TestSameAnswersToRandomRequests does about everything else.
+func TestGroups(t *testing.T) {
 	p := startPairWith(t, groupSettings())
-	p.draw(t, *groupsForFlag, p.drawGroupCase)
-	for _, answer := range sortedKeys(p.seen) {
-		t.Logf("%6d %s", p.seen[answer], answer)
-	}
-	report.Note(t, report.Shown, "differential groups", "%d steps about groups answered as Kafka %s answers; %d cases ended where brokers choose freely", p.steps, kafka.V4, p.free)
+	t.Run("scripts", func(t *testing.T) {
+		playScripts(t, p, "groups")
+		report.Note(t, report.Shown, "differential group scripts", "%d steps answered as Kafka %s answers", p.steps, kafka.V4)
+	})
+	p.steps = 0
+	t.Run("random", func(t *testing.T) {
+		cases := p.draw(t, *groupsForFlag, p.drawGroupCase)
+		for _, answer := range sortedKeys(p.seen) {
+			t.Logf("%6d %s", p.seen[answer], answer)
+		}
+		report.Note(t, report.Shown, "differential groups", "%d steps in %d random cases about groups answered as Kafka %s answers; %d ended where brokers choose freely",
+			p.steps, cases, kafka.V4, p.free)
+	})
 }
 
-// TestFixedScriptsAboutGroups plays scripts that random cases would seldom draw
-// or have no time for.
-func TestFixedScriptsAboutGroups(t *testing.T) {
-	p := startPairWith(t, groupSettings())
-	playScripts(t, p, "groups")
-	report.Note(t, report.Shown, "differential group scripts", "%d steps answered as Kafka %s answers", p.steps, kafka.V4)
-}
-
-// TestFixedScriptsAboutFullAndSlowGroups has a delay before the first round, and
+// TestFullAndSlowGroups has a delay before the first round, and
 // room for two.
-func TestFixedScriptsAboutFullAndSlowGroups(t *testing.T) {
+func TestFullAndSlowGroups(t *testing.T) {
 	p := startPairWith(t, map[string]string{"group.initial.rebalance.delay.ms": "2000", "group.max.size": "2"})
 	playScripts(t, p, "groups-delay")
 }

@@ -148,7 +148,11 @@ func (r scriptReader) step(c command) (step, error) {
 
 // playScripts runs the scripts of a folder, each under its file's name.
 func playScripts(t *testing.T, p *pair, folder string) {
-	paths, err := filepath.Glob(filepath.Join("testdata", folder, "*.txt"))
+	pattern := filepath.Join("testdata", folder, "*.txt")
+	if *scriptsFlag != "" {
+		pattern = *scriptsFlag
+	}
+	paths, err := filepath.Glob(pattern)
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no scripts in %s: %v", folder, err)
 	}

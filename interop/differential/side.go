@@ -85,11 +85,29 @@ func (s *side) warmUpGroups() error {
 			return fmt.Errorf("warming up %s: %w", s.name, err)
 		}
 		if !slices.ContainsFunc(response.(*kmsg.OffsetFetchResponse).Groups, func(g kmsg.OffsetFetchResponseGroup) bool { return g.ErrorCode != 0 }) {
-			return nil
+			return s.warmUpRound()
 		}
 		pause(20 * time.Millisecond)
 	}
 	return fmt.Errorf("%s does not coordinate groups", s.name)
+}
+
+// warmUpRound takes a member through a first round, which is slow in a broker
+// that has just been started.
+func (s *side) warmUpRound() error {
+	defer s.forget("")
+	steps := []step{
+		joinSpec{by: "warm", group: "warm up", version: 3, kind: "consumer", offers: []offer{{name: "range"}}}.step(),
+		syncSpec{by: "warm", group: "warm up", version: 3, id: "warm", assign: "all"}.step(),
+		leaveSpec{group: "warm up", version: 3, members: []leaver{{id: "warm"}}}.step(),
+		deleteGroupsSpec{version: 1, groups: []string{"warm up"}}.step(),
+	}
+	for _, one := range steps {
+		if o := one.run(s); o.err != nil {
+			return fmt.Errorf("warming up %s: %w", s.name, o.err)
+		}
+	}
+	return nil
 }
 
 // forget begins a new case.

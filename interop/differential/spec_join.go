@@ -34,14 +34,20 @@ type offer struct {
 	// topics that its subscription names; with raw set the metadata are those bytes.
 	topics []string
 	user   string
+	form   string // see subscriptionForms
 	raw    string
+}
+
+// subscriptionForms are what clients, or others, make of a subscription.
+func subscriptionForms() []string {
+	return []string{"", "", "", "", "", "", "v0", "v3", "v7", "v-1", "cut", "longer"}
 }
 
 func (o offer) String() string {
 	if o.raw != "" {
 		return fmt.Sprintf("%s:%q", o.name, o.raw)
 	}
-	return fmt.Sprintf("%s%v%s", o.name, o.topics, o.user)
+	return strings.TrimSpace(fmt.Sprintf("%s%v%s %s", o.name, o.topics, o.user, o.form))
 }
 
 func (o offer) metadata() []byte {
@@ -52,6 +58,16 @@ func (o offer) metadata() []byte {
 	m.Version, m.Topics = 1, o.topics
 	if o.user != "" {
 		m.UserData = []byte(o.user)
+	}
+	switch o.form {
+	case "v0", "v3", "v7":
+		m.Version = int16(o.form[1] - '0')
+	case "v-1":
+		return append([]byte{0xff, 0xff}, m.AppendTo(nil)[2:]...)
+	case "cut":
+		return m.AppendTo(nil)[:5]
+	case "longer":
+		return append(m.AppendTo(nil), 1, 2, 3)
 	}
 	return m.AppendTo(nil)
 }

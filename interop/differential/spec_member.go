@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -81,7 +82,28 @@ func (l leaveSpec) step() step {
 			}
 			return request
 		},
+		after: func(s *side, _ kmsg.Response) error { return s.settleEmptied(l.group) },
 	}
+}
+
+// settleEmptied waits for the end of a round that nobody is in any more: while
+// ids are handed out, Kafka ends it with a timer of no time.
+func (s *side) settleEmptied(group string) error {
+	for end := time.Now().Add(oneSided); len(s.cast.pending) > 0 && time.Now().Before(end); pause(5 * time.Millisecond) {
+		g, err := s.described(group)
+		if err != nil || g.State != "PreparingRebalance" || len(g.Members) > 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *side) described(group string) (kmsg.DescribeGroupsResponseGroup, error) {
+	response, err := s.ask(describeSpec{version: 5, groups: []string{group}}.step().request(s))
+	if err != nil {
+		return kmsg.DescribeGroupsResponseGroup{}, err
+	}
+	return response.(*kmsg.DescribeGroupsResponse).Groups[0], nil
 }
 
 // silences tells whether a Sync waits that would never be answered once its
@@ -109,11 +131,10 @@ func (l leaveSpec) returns(s *side, ids []string) bool {
 	if !slices.ContainsFunc(ids, func(id string) bool { return s.cast.pending[id] }) {
 		return false
 	}
-	response, err := s.ask(describeSpec{version: 5, groups: []string{l.group}}.step().request(s))
+	g, err := s.described(l.group)
 	if err != nil {
 		return false
 	}
-	g := response.(*kmsg.DescribeGroupsResponse).Groups[0]
 	member := slices.ContainsFunc(g.Members, func(m kmsg.DescribeGroupsResponseGroupMember) bool {
 		return slices.Contains(ids, m.MemberID) || m.InstanceID != nil && slices.ContainsFunc(l.members, func(o leaver) bool { return o.instance == *m.InstanceID })
 	})
