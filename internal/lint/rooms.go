@@ -44,7 +44,7 @@ var rooms = map[string]room{
 	"broker":                              {Rooms: []string{"broker/internal/*", "internal/settings", "internal/vfs"}, Others: []string{prometheus, xsync}},
 	"broker/internal/monitor":             {Others: []string{prometheus, kmsg, kerr}},
 	"broker/internal/server":              {Rooms: []string{"internal/vfs"}, Others: []string{xsys, kmsg}},
-	"broker/internal/api":                 {Rooms: []string{"broker/internal/server", "broker/internal/coordinator", "broker/internal/group", "broker/internal/partition", "broker/internal/catalog", "broker/internal/fetchsession", "broker/internal/producers", "broker/internal/record", "broker/internal/storage", "internal/settings"}, Others: []string{kmsg, kerr}},
+	"broker/internal/api":                 {Rooms: []string{"broker/internal/server", "broker/internal/coordinator", "broker/internal/group", "broker/internal/txn", "broker/internal/partition", "broker/internal/catalog", "broker/internal/fetchsession", "broker/internal/producers", "broker/internal/record", "broker/internal/storage", "internal/settings"}, Others: []string{kmsg, kerr}},
 	"broker/internal/coordinator":         {Rooms: []string{"broker/internal/machine", "broker/internal/partition", "broker/internal/record"}},
 	"broker/internal/group":               {Pure: true, Rooms: []string{"broker/internal/machine", "internal/grouptags", "assign"}, Others: []string{kmsg, kerr}},
 	"broker/internal/txn":                 {Pure: true, Rooms: []string{"broker/internal/machine"}, Others: []string{kmsg, kerr}},

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -25,15 +24,15 @@ import (
 //   - 8 adds record_errors and error_message (KIP-467)
 //   - 9 is flexible
 //   - 10 adds the current leader, with NOT_LEADER_OR_FOLLOWER alone (KIP-951): there is one node, so never
-//   - 11 and 12 are about transactions (KIP-890)
+//   - 11 tells of TRANSACTION_ABORTABLE (KIP-890)
+//   - 12 brings partitions into a transaction with their first batch (KIP-890)
 //   - 13 names topics by id (KIP-516)
 //
 // A request is one answer, given when every partition has one. Requests of a connection append in the order in which they
 // came, since this runs on its reader; what waits for the disk is parked in the committer's queue, not in a goroutine.
 // acks=1 and acks=all mean the same: what skein.durability says. acks=0 has no answer; an error closes the connection.
 //
-// Until there are transactions no transactional id is known, so a transactional batch is answered as Kafka answers one of
-// an unknown transactional id: INVALID_PRODUCER_ID_MAPPING.
+// What transactional batches need beyond that is in 00_produce_transaction.go.
 
 func produceEntry() entry {
 	return entry{key: 0, min: produceMin, max: produceMax, flexible: produceFlexible, serve: (*Handler).produce}
@@ -44,15 +43,16 @@ type produce struct {
 	handler *Handler
 	request *server.Request
 	produceRequest
-	results []produceResult // of partitions
-	appends []produceAppend
-	waiting atomic.Int32 // appends that are not finished, and one for the handler itself
+	results    []produceResult // of partitions
+	appends    []produceAppend
+	unverified []int        // of appends: their transactions have to be asked about
+	waiting    atomic.Int32 // appends that are not finished, and one for the handler itself
 }
 
 // produceAppend is the append to one partition. It answers results[result].
 type produceAppend struct {
 	partition.Append
-	to      *partition.Partition
+	to      *partition.Partition // nil once it is refused
 	produce *produce
 	result  int
 }
@@ -73,7 +73,8 @@ func (p *producePool) put(done *produce) {
 	clear(done.appends)
 	clear(done.partitions)
 	clear(done.topics)
-	done.handler, done.request = nil, nil
+	done.handler, done.request, done.transactionalID = nil, nil, nil
+	done.unverified = done.unverified[:0]
 	p.pool.Put(done)
 }
 
@@ -116,12 +117,24 @@ func (p *produce) start() {
 			p.decide(i, topic, whole)
 		}
 	}
+	if len(p.unverified) > 0 {
+		p.verify()
+		return
+	}
+	p.submit()
+	p.finished()
+}
+
+// submit appends what is not refused.
+func (p *produce) submit() {
 	p.waiting.Add(int32(len(p.appends)))
 	for i := range p.appends {
-		a := &p.appends[i]
-		a.to.Append(&a.Append)
+		if a := &p.appends[i]; a.to != nil {
+			a.to.Append(&a.Append)
+		} else {
+			p.waiting.Add(-1)
+		}
 	}
-	p.finished()
 }
 
 func (p *produce) topic(t produceTopic) *partition.Topic {
@@ -139,7 +152,7 @@ func (p *produce) decide(i int, topic *partition.Topic, whole int16) {
 		found, code = p.find(topic, p.partitions[i].index)
 	}
 	if code == 0 {
-		code = p.refuse(topic, p.partitions[i].records)
+		code = p.refuse(topic)
 	}
 	if code != 0 {
 		p.results[i] = refused(code)
@@ -148,6 +161,9 @@ func (p *produce) decide(i int, topic *partition.Topic, whole int16) {
 	p.appends = append(p.appends, produceAppend{produce: p, result: i, to: found})
 	a := &p.appends[len(p.appends)-1]
 	a.Records, a.ZstdRefused, a.Done = p.partitions[i].records, p.request.Version < produceZstd, a
+	if p.transactionalID != nil {
+		p.guard(len(p.appends) - 1)
+	}
 }
 
 func (p *produce) find(topic *partition.Topic, index int32) (*partition.Partition, int16) {
@@ -168,49 +184,15 @@ func (p *produce) find(topic *partition.Topic, index int32) (*partition.Partitio
 const adminClientID = "__admin_client"
 
 // refuse is the code that the partition is refused with before its log is asked.
-func (p *produce) refuse(topic *partition.Topic, records []byte) int16 {
+func (p *produce) refuse(topic *partition.Topic) int16 {
 	switch {
 	case p.acks < -1 || p.acks > 1:
 		return kerr.InvalidRequiredAcks.Code
 	case topic.Internal && p.request.ClientID != adminClientID:
 		return kerr.InvalidTopicException.Code
-	case p.transactional && transactionalProducer(records):
-		return kerr.InvalidProducerIDMapping.Code
 	default:
 		return 0
 	}
-}
-
-// refuseWhole is the code that every partition is refused with: transactional batches need a transactional id.
-func (p *produce) refuseWhole() int16 {
-	if p.transactional && !p.emptyTransactionalID {
-		return 0
-	}
-	for i := range p.partitions {
-		if !transactionalBatch(p.partitions[i].records) {
-			continue
-		}
-		if p.transactional {
-			return kerr.InvalidRequest.Code
-		}
-		return kerr.TransactionalIDAuthorizationFailed.Code
-	}
-	return 0
-}
-
-// Places in a batch's header. What is not a batch at all is found by the validator.
-const (
-	batchAttributes = 21
-	batchProducerID = 43
-	transactionBit  = 0x10
-)
-
-func transactionalBatch(b []byte) bool {
-	return len(b) > batchAttributes+1 && b[batchAttributes+1]&transactionBit != 0
-}
-
-func transactionalProducer(b []byte) bool {
-	return transactionalBatch(b) && len(b) >= batchProducerID+8 && int64(binary.BigEndian.Uint64(b[batchProducerID:])) >= 0
 }
 
 // Appended takes the result of one append.

@@ -13,18 +13,19 @@ const (
 	produceRecordErrors  = 8  // record_errors and error_message in the response
 	produceFlexible      = 9  // compact lengths, tagged fields
 	produceCurrentLeader = 10 // tags that name the leader, with NOT_LEADER_OR_FOLLOWER alone (KIP-951)
+	produceAbortable     = 11 // TRANSACTION_ABORTABLE (KIP-890)
+	produceAdds          = 12 // partitions come into the transaction with their first batch (KIP-890)
 	produceTopicID       = 13 // ids in place of names (KIP-516)
 )
 
 // produceRequest is a decoded request. Its slices share the body's memory and its arrays are used again by the next
 // decode.
 type produceRequest struct {
-	transactional        bool // a transactional id is given
-	emptyTransactionalID bool
-	acks                 int16
-	timeoutMs            int32
-	topics               []produceTopic
-	partitions           []producePartition // of all topics, in order
+	transactionalID []byte // nil when null
+	acks            int16
+	timeoutMs       int32
+	topics          []produceTopic
+	partitions      []producePartition // of all topics, in order
 }
 
 type produceTopic struct {
@@ -43,8 +44,7 @@ type producePartition struct {
 func (q *produceRequest) decode(body []byte, version int16) error {
 	r := wireReader{rest: body, flexible: version >= produceFlexible}
 	q.topics, q.partitions = q.topics[:0], q.partitions[:0]
-	id := r.nullableStr()
-	q.transactional, q.emptyTransactionalID = id != nil, id != nil && len(id) == 0
+	q.transactionalID = r.nullableStr()
 	q.acks = r.int16()
 	q.timeoutMs = r.int32()
 	for n := r.array(); n > 0 && !r.bad; n-- {

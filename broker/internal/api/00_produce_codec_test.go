@@ -48,7 +48,7 @@ func drawProduce(t *rapid.T, version int16) *kmsg.ProduceRequest {
 
 func compareProduce(t failer, got *produceRequest, want *kmsg.ProduceRequest) {
 	t.Helper()
-	if got.acks != want.Acks || got.timeoutMs != want.TimeoutMillis || got.transactional != (want.TransactionID != nil) {
+	if got.acks != want.Acks || got.timeoutMs != want.TimeoutMillis || (got.transactionalID != nil) != (want.TransactionID != nil) {
 		t.Fatalf("head: got %+v, want %+v", got, want)
 	}
 	if len(got.topics) != len(want.Topics) {

@@ -42,10 +42,10 @@ func (h *Handler) offsetFetch(_ context.Context, r *server.Request) {
 		return
 	}
 	asked := askedOffsets(req)
-	inputs := make([]groupInput, len(asked))
+	inputs := make([]input, len(asked))
 	for i := range asked {
 		a := &asked[i]
-		inputs[i] = groupInput{a.Group, group.Fetch{
+		inputs[i] = input{a.Group, group.Fetch{
 			Group: a.Group, Topics: h.knownTopics(req.Version, a.Topics), All: a.Topics == nil, RequireStable: req.RequireStable,
 		}}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/skeinstream/skein/broker/internal/server"
 )
 
-// FindCoordinator (10): who coordinates a group.
+// FindCoordinator (10): who coordinates a group, or a transactional id.
 //
 // v1: the type of the key, throttle time, a message (which is "NONE" without an error)
 // v2: throttled by muting the connection after the response (KIP-219)
@@ -20,10 +20,9 @@ import (
 // v5: TRANSACTION_ABORTABLE (KIP-890), which is for producers
 // v6: share groups (KIP-932)
 //
-// The coordinator of every group is this broker, at the address of the listener in use; also that of the group "" (T32,
-// R-K1). The topic of the groups is made first when it is missing. There are no transactions yet, so the coordinator of a
-// transactional id is refused as InitProducerId refuses it, with UNSUPPORTED_VERSION, which is final for every client; and
-// so are share groups.
+// The coordinator of every group and of every transactional id is this broker, at the address of the listener in use; also
+// that of the group "" (T32, R-K1). The topic that they are kept in is made first when it is missing. There are no share
+// groups: UNSUPPORTED_VERSION is final for every client.
 func findCoordinatorEntry() entry {
 	return entry{key: 10, min: 0, max: 6, flexible: 3, serve: (*Handler).findCoordinator}
 }
@@ -40,13 +39,17 @@ func (h *Handler) findCoordinator(_ context.Context, r *server.Request) {
 	if !decode(r, req) {
 		return
 	}
-	if req.CoordinatorType != groupKey {
+	prepare := h.Groups.Prepare
+	switch {
+	case req.CoordinatorType == transactionKey && h.Transactions != nil:
+		prepare = h.Transactions.Prepare
+	case req.CoordinatorType != groupKey:
 		reply(r, coordinatorsFound(req, func(key string) kmsg.FindCoordinatorResponseCoordinator {
 			return notFound(key, refuseCoordinator(req, key))
 		}))
 		return
 	}
-	h.Groups.Prepare(func(err error) {
+	prepare(func(err error) {
 		defer r.Contain()
 		reply(r, coordinatorsFound(req, func(key string) kmsg.FindCoordinatorResponseCoordinator {
 			if err != nil {
@@ -57,11 +60,11 @@ func (h *Handler) findCoordinator(_ context.Context, r *server.Request) {
 	})
 }
 
-// refuseCoordinator says why there is no coordinator for keys that are not of groups.
+// refuseCoordinator says why there is no coordinator for other keys.
 func refuseCoordinator(req *kmsg.FindCoordinatorRequest, key string) refusal {
 	switch t := req.CoordinatorType; {
 	case t == transactionKey:
-		return refuse(kerr.UnsupportedVersion, "There are no transactions yet.")
+		return refuse(kerr.UnsupportedVersion, "There are no transactions.")
 	case t == shareKey && req.Version < findShare:
 		return refuse(kerr.InvalidRequest, "Share groups need version %d of this request.", findShare)
 	case t == shareKey && !sharePartition(key):

@@ -28,16 +28,16 @@ func (h *Handler) describeGroups(_ context.Context, r *server.Request) {
 	if !decode(r, req) {
 		return
 	}
-	var inputs []groupInput
+	var inputs []input
 	seen := make(map[string]bool, len(req.Groups))
 	for _, name := range req.Groups {
 		if !seen[name] {
 			seen[name] = true
-			inputs = append(inputs, groupInput{name, group.Describe{Group: name, Version: r.Version}})
+			inputs = append(inputs, input{name, group.Describe{Group: name, Version: r.Version}})
 		}
 	}
 	one := func(i int, got any, code int16) kmsg.DescribeGroupsResponseGroup {
-		return described(inputs[i].group, got, code, req.IncludeAuthorizedOperations)
+		return described(inputs[i].key, got, code, req.IncludeAuthorizedOperations)
 	}
 	inGroups(h, r, inputs, one, func(all []kmsg.DescribeGroupsResponseGroup) kmsg.Response {
 		resp := kmsg.NewPtrDescribeGroupsResponse()

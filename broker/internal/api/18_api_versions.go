@@ -23,8 +23,8 @@ import (
 // must be able to read it (T2). A version from the future is answered in v0 with the range of this request alone,
 // and its body is not looked at (T1).
 //
-// No feature is announced: group.version, transaction.version and their like promise protocols that are not served yet
-// (T8).
+// Of Kafka's features transaction.version alone is announced (features.go): group.version and its like promise protocols that
+// are not served yet (T8).
 func apiVersionsEntry() entry {
 	return entry{key: 18, min: 0, max: 5, flexible: 3, serve: answers(kmsg.NewPtrApiVersionsRequest,
 		func(h *Handler, _ *server.Request, req *kmsg.ApiVersionsRequest) kmsg.Response {
@@ -37,6 +37,7 @@ func (h *Handler) apiVersions(req *kmsg.ApiVersionsRequest) kmsg.Response {
 	resp.ErrorCode = h.checkApiVersions(req)
 	if resp.ErrorCode == 0 {
 		resp.ApiKeys = h.advertised()
+		h.announceFeatures(resp)
 	}
 	return resp
 }

@@ -8,18 +8,20 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/skeinstream/skein/broker/internal/server"
+	"github.com/skeinstream/skein/broker/internal/txn"
 )
 
-// InitProducerId (key 22): gives an idempotent producer its id.
+// InitProducerId (key 22): gives a producer its id and epoch.
 //
 // Version notes:
 //   - 1 is like 0, 2 is flexible
-//   - 3 adds producer_id and producer_epoch, of transactional producers that try to recover
-//   - 4 and 5 allow other errors
+//   - 3 adds producer_id and producer_epoch, of producers that recover (KIP-360)
+//   - 4 has PRODUCER_FENCED in place of INVALID_PRODUCER_EPOCH (KIP-588)
+//   - 5 has TRANSACTION_ABORTABLE (KIP-890)
 //   - 6 is about two-phase commit (KIP-939), which Kafka 4.4 does not advertise either
 //
-// There are no transactions yet: a transactional id is refused with UNSUPPORTED_VERSION, which is final for every client
-// and says what is the matter. Most do not come so far, since they look for a transaction coordinator first.
+// Without a transactional id the producer is idempotent: it gets an id that nobody has, whatever else the request says. With
+// one the coordinator of transactions decides; a transaction that is open is aborted and answered for at once.
 
 func initProducerIDEntry() entry {
 	return entry{key: 22, min: 0, max: 5, flexible: 2, serve: (*Handler).initProducerID}
@@ -30,10 +32,28 @@ func (h *Handler) initProducerID(ctx context.Context, r *server.Request) {
 	if !decode(r, req) {
 		return
 	}
-	if code := refuseProducer(req); code != 0 {
+	switch code := h.refuseProducer(req); {
+	case code != 0:
 		reply(r, producerID(req, -1, code))
-		return
+	case req.TransactionalID != nil:
+		inTransaction(h, r, *req.TransactionalID, txn.Init{Caller: caller(r), Request: req}, func(got *kmsg.InitProducerIDResponse, code int16) kmsg.Response {
+			if code != 0 {
+				return producerID(req, -1, code)
+			}
+			return got
+		})
+	case h.Transactions != nil:
+		h.Transactions.ProducerID(func(id int64, err error) {
+			defer r.Contain()
+			reply(r, producerID(req, id, coordinatorCode(err)))
+		})
+	default:
+		h.idempotentProducer(ctx, r, req)
 	}
+}
+
+// idempotentProducer answers where there is no coordinator of transactions.
+func (h *Handler) idempotentProducer(ctx context.Context, r *server.Request, req *kmsg.InitProducerIDRequest) {
 	if id, ok := h.data.ids.take(); ok {
 		reply(r, producerID(req, id, 0))
 		return
@@ -45,13 +65,13 @@ func (h *Handler) initProducerID(ctx context.Context, r *server.Request) {
 	})
 }
 
-func refuseProducer(req *kmsg.InitProducerIDRequest) int16 {
+func (h *Handler) refuseProducer(req *kmsg.InitProducerIDRequest) int16 {
 	switch {
 	case req.TransactionalID != nil && *req.TransactionalID == "":
 		return kerr.InvalidRequest.Code
 	case (req.ProducerID == -1) != (req.ProducerEpoch == -1):
 		return kerr.InvalidRequest.Code
-	case req.TransactionalID != nil:
+	case req.TransactionalID != nil && h.Transactions == nil:
 		return kerr.UnsupportedVersion.Code
 	default:
 		return 0
@@ -62,7 +82,7 @@ func producerID(req *kmsg.InitProducerIDRequest, id int64, code int16) kmsg.Resp
 	resp := req.ResponseKind().(*kmsg.InitProducerIDResponse)
 	resp.ErrorCode, resp.ProducerID, resp.ProducerEpoch = code, id, 0
 	if code != 0 {
-		resp.ProducerEpoch = -1
+		resp.ProducerID, resp.ProducerEpoch = -1, -1
 	}
 	return resp
 }

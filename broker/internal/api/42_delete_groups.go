@@ -25,19 +25,19 @@ func (h *Handler) deleteGroups(_ context.Context, r *server.Request) {
 	if !decode(r, req) {
 		return
 	}
-	var inputs []groupInput
+	var inputs []input
 	seen := make(map[string]bool, len(req.Groups))
 	for _, name := range req.Groups {
 		if !seen[name] {
 			seen[name] = true
-			inputs = append(inputs, groupInput{name, group.Delete{Group: name}})
+			inputs = append(inputs, input{name, group.Delete{Group: name}})
 		}
 	}
 	one := func(i int, got any, code int16) kmsg.DeleteGroupsResponseGroup {
 		if code == 0 {
 			code = got.(int16)
 		}
-		return deletedGroup(inputs[i].group, code)
+		return deletedGroup(inputs[i].key, code)
 	}
 	inGroups(h, r, inputs, one, func(all []kmsg.DeleteGroupsResponseGroup) kmsg.Response {
 		resp := kmsg.NewPtrDeleteGroupsResponse()

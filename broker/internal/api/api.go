@@ -35,7 +35,7 @@ type Deps struct {
 	Table *partition.Table
 	// Groups has the groups. Without it nothing about groups can be asked.
 	Groups Groups
-	// Transactions has the transactions. Without it nothing about transactions can be asked.
+	// Transactions has the transactions. Without it, or without Groups, nothing about transactions can be asked.
 	Transactions Transactions
 	NodeID       int32
 
@@ -75,6 +75,11 @@ func New(deps Deps) *Handler {
 	}
 	if deps.Groups != nil {
 		for _, e := range groupEntries() {
+			h.table[e.key] = e
+		}
+	}
+	if deps.Groups != nil && deps.Transactions != nil {
+		for _, e := range transactionEntries() {
 			h.table[e.key] = e
 		}
 	}

@@ -14,8 +14,6 @@ func errorIn(resp kmsg.Response) int16 {
 		return r.ErrorCode
 	case *kmsg.ListConfigResourcesResponse:
 		return r.ErrorCode
-	case *kmsg.InitProducerIDResponse:
-		return r.ErrorCode
 	case *kmsg.DescribeTopicPartitionsResponse:
 		return first(r.Topics, func(t *kmsg.DescribeTopicPartitionsResponseTopic) int16 {
 			return or(t.ErrorCode, first(t.Partitions, func(p *kmsg.DescribeTopicPartitionsResponseTopicPartition) int16 { return p.ErrorCode }))
@@ -23,7 +21,7 @@ func errorIn(resp kmsg.Response) int16 {
 	case *kmsg.DescribeLogDirsResponse:
 		return or(r.ErrorCode, first(r.Dirs, func(d *kmsg.DescribeLogDirsResponseDir) int16 { return d.ErrorCode }))
 	default:
-		return or(errorInGroups(resp), or(errorInPartitions(resp), errorInChanges(resp)))
+		return or(errorInGroups(resp), or(errorInTransactions(resp), or(errorInPartitions(resp), errorInChanges(resp))))
 	}
 }
 
@@ -65,6 +63,47 @@ func errorInGroups(resp kmsg.Response) int16 {
 	default:
 		return 0
 	}
+}
+
+// errorInTransactions is errorIn for requests about transactions.
+func errorInTransactions(resp kmsg.Response) int16 {
+	switch r := resp.(type) {
+	case *kmsg.InitProducerIDResponse:
+		return r.ErrorCode
+	case *kmsg.AddPartitionsToTxnResponse:
+		return errorInAdditions(r)
+	case *kmsg.AddOffsetsToTxnResponse:
+		return r.ErrorCode
+	case *kmsg.EndTxnResponse:
+		return r.ErrorCode
+	case *kmsg.TxnOffsetCommitResponse:
+		return first(r.Topics, func(t *kmsg.TxnOffsetCommitResponseTopic) int16 {
+			return first(t.Partitions, func(p *kmsg.TxnOffsetCommitResponseTopicPartition) int16 { return p.ErrorCode })
+		})
+	case *kmsg.WriteTxnMarkersResponse:
+		return first(r.Markers, func(m *kmsg.WriteTxnMarkersResponseMarker) int16 {
+			return first(m.Topics, func(t *kmsg.WriteTxnMarkersResponseMarkerTopic) int16 {
+				return first(t.Partitions, func(p *kmsg.WriteTxnMarkersResponseMarkerTopicPartition) int16 { return p.ErrorCode })
+			})
+		})
+	case *kmsg.DescribeTransactionsResponse:
+		return first(r.TransactionStates, func(t *kmsg.DescribeTransactionsResponseTransactionState) int16 { return t.ErrorCode })
+	case *kmsg.ListTransactionsResponse:
+		return r.ErrorCode
+	default:
+		return 0
+	}
+}
+
+func errorInAdditions(r *kmsg.AddPartitionsToTxnResponse) int16 {
+	own := first(r.Topics, func(t *kmsg.AddPartitionsToTxnResponseTopic) int16 {
+		return first(t.Partitions, func(p *kmsg.AddPartitionsToTxnResponseTopicPartition) int16 { return p.ErrorCode })
+	})
+	return or(r.ErrorCode, or(own, first(r.Transactions, func(x *kmsg.AddPartitionsToTxnResponseTransaction) int16 {
+		return first(x.Topics, func(t *kmsg.AddPartitionsToTxnResponseTransactionTopic) int16 {
+			return first(t.Partitions, func(p *kmsg.AddPartitionsToTxnResponseTransactionTopicPartition) int16 { return p.ErrorCode })
+		})
+	})))
 }
 
 func errorInOffsets(r *kmsg.OffsetFetchResponse) int16 {
@@ -113,6 +152,8 @@ func errorInChanges(resp kmsg.Response) int16 {
 		return first(r.Topics, func(t *kmsg.CreatePartitionsResponseTopic) int16 { return t.ErrorCode })
 	case *kmsg.DescribeConfigsResponse:
 		return first(r.Resources, func(c *kmsg.DescribeConfigsResponseResource) int16 { return c.ErrorCode })
+	case *kmsg.UpdateFeaturesResponse:
+		return or(r.ErrorCode, first(r.Results, func(f *kmsg.UpdateFeaturesResponseResult) int16 { return f.ErrorCode }))
 	case *kmsg.AlterConfigsResponse:
 		return first(r.Resources, func(c *kmsg.AlterConfigsResponseResource) int16 { return c.ErrorCode })
 	case *kmsg.IncrementalAlterConfigsResponse:

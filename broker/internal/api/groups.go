@@ -101,15 +101,20 @@ func (p *parked) abandon(cause error) {
 	p.request.NoReply()
 }
 
-// groupInput is an input for the machine of a group.
-type groupInput struct {
-	group string
-	in    any
-}
-
 // inGroups gives every input to the machine of its group and answers r with what then makes of all that one has made of
 // each reply, in the order of the inputs. Either gets code when there is no reply.
-func inGroups[T any](h *Handler, r *server.Request, inputs []groupInput, one func(i int, got any, code int16) T, then func([]T) kmsg.Response) {
+func inGroups[T any](h *Handler, r *server.Request, inputs []input, one func(i int, got any, code int16) T, then func([]T) kmsg.Response) {
+	gather(h.Groups.Do, r, inputs, one, then)
+}
+
+// input is an input for the machine that decides about key: a group or a transactional id.
+type input struct {
+	key string
+	in  any
+}
+
+// gather is inGroups for the machines that do asks.
+func gather[T any](do func(key string, in any, done func(any, error)), r *server.Request, inputs []input, one func(i int, got any, code int16) T, then func([]T) kmsg.Response) {
 	all := make([]T, len(inputs))
 	var missing atomic.Int32
 	missing.Store(int32(len(inputs)))
@@ -118,7 +123,7 @@ func inGroups[T any](h *Handler, r *server.Request, inputs []groupInput, one fun
 		return
 	}
 	for i, in := range inputs {
-		h.Groups.Do(in.group, in.in, func(got any, err error) {
+		do(in.key, in.in, func(got any, err error) {
 			defer r.Contain()
 			all[i] = one(i, got, coordinatorCode(err))
 			if missing.Add(-1) == 0 {

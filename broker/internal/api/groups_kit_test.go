@@ -17,7 +17,7 @@ type fakeGroups struct {
 	err    error
 
 	mu      sync.Mutex
-	asked   []groupInput
+	asked   []input
 	waiting []func(reply any, err error)
 }
 
@@ -28,7 +28,7 @@ func (g *fakeGroups) Prepare(done func(error)) { done(g.err) }
 
 func (g *fakeGroups) Do(name string, in any, done func(reply any, err error)) {
 	g.mu.Lock()
-	g.asked = append(g.asked, groupInput{name, in})
+	g.asked = append(g.asked, input{name, in})
 	g.mu.Unlock()
 	reply, err := g.decide(name, in)
 	if _, parked := reply.(waits); parked {
@@ -54,7 +54,7 @@ func (g *fakeGroups) All(in any, done func(replies []any, err error)) {
 }
 
 // inputs are what the machines were asked since the last call.
-func (g *fakeGroups) inputs() []groupInput {
+func (g *fakeGroups) inputs() []input {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	asked := g.asked

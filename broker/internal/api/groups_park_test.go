@@ -213,7 +213,7 @@ func TestWhatAJoinTellsTheGroup(t *testing.T) {
 		var ids []string
 		for _, in := range w.groups.inputs() {
 			join := in.in.(group.Join)
-			if in.group != "g" || join.ClientID != "c" || join.Request.Version != 9 || !uuid.MatchString(join.NewID) {
+			if in.key != "g" || join.ClientID != "c" || join.Request.Version != 9 || !uuid.MatchString(join.NewID) {
 				t.Errorf("%+v", in)
 			}
 			ids = append(ids, join.NewID)

@@ -84,6 +84,31 @@ func mentionsOfGroups(req kmsg.Request) int {
 	case *kmsg.ListGroupsRequest:
 		return len(r.StatesFilter) + len(r.TypesFilter)
 	default:
+		return mentionsOfTransactions(req)
+	}
+}
+
+// mentionsOfTransactions counts for the requests about transactions.
+func mentionsOfTransactions(req kmsg.Request) int {
+	switch r := req.(type) {
+	case *kmsg.AddPartitionsToTxnRequest:
+		own := sum(r.Topics, func(t kmsg.AddPartitionsToTxnRequestTopic) int { return len(t.Partitions) })
+		return own + sum(r.Transactions, func(x kmsg.AddPartitionsToTxnRequestTransaction) int {
+			return sum(x.Topics, func(t kmsg.AddPartitionsToTxnRequestTransactionTopic) int { return len(t.Partitions) })
+		})
+	case *kmsg.WriteTxnMarkersRequest:
+		return sum(r.Markers, func(m kmsg.WriteTxnMarkersRequestMarker) int {
+			return sum(m.Topics, func(t kmsg.WriteTxnMarkersRequestMarkerTopic) int { return len(t.Partitions) })
+		})
+	case *kmsg.TxnOffsetCommitRequest:
+		return sum(r.Topics, func(t kmsg.TxnOffsetCommitRequestTopic) int { return len(t.Partitions) })
+	case *kmsg.DescribeTransactionsRequest:
+		return len(r.TransactionalIDs)
+	case *kmsg.ListTransactionsRequest:
+		return len(r.StateFilters) + len(r.ProducerIDFilters)
+	case *kmsg.UpdateFeaturesRequest:
+		return len(r.FeatureUpdates)
+	default:
 		return 0
 	}
 }

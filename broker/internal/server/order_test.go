@@ -62,6 +62,47 @@ func TestProducesOverlapAndAnswersKeepTheirOrder(t *testing.T) {
 	}
 }
 
+// A Produce that holds lets nothing start behind it, until it proceeds or is finished.
+func TestHeldProduceIsNotOvertaken(t *testing.T) {
+	for name, end := range map[string]func(*Request){
+		"proceeds": (*Request).Proceed,
+		"finished": func(r *Request) { r.Reply(Response{Body: []byte("a")}) },
+		"fails":    func(r *Request) { r.Fail(errors.New("no")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				waiting := make(chan *Request, 2)
+				c := handle(func(_ context.Context, r *Request) {
+					if r.CorrelationID == 1 {
+						r.Hold()
+					}
+					waiting <- r
+				}).start(t, Config{}).dial()
+				c.ask(frame(keyProduce, 0, 1, ""), frame(keyProduce, 0, 2, ""))
+				first := <-waiting
+				synctest.Wait()
+				if len(waiting) != 0 {
+					t.Fatal("the second was started behind a held one")
+				}
+				end(first)
+				synctest.Wait()
+				if name == "fails" {
+					if len(waiting) != 0 {
+						t.Fatal("the second was started behind one that failed")
+					}
+					return
+				}
+				(<-waiting).Reply(Response{Body: []byte("b")})
+				if name == "proceeds" {
+					first.Reply(Response{Body: []byte("a")})
+				}
+				c.wantAnswer(1, "a")
+				c.wantAnswer(2, "b")
+			})
+		})
+	}
+}
+
 // Everything but Produce after Produce and OffsetCommit after OffsetCommit waits for what is before it.
 func TestOthersWaitForEarlierRequests(t *testing.T) {
 	for _, tt := range []struct{ first, second int16 }{

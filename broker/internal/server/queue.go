@@ -13,17 +13,18 @@ const (
 // is a list through the requests themselves; the connection's mutex guards it.
 type queue struct {
 	first, last *Request
-	length      int   // requests read and not yet written; those being written are no longer in the list but count
-	open        int   // of them not finished by the handler; all are of openKey
-	openKey     int16 // when open is not 0
-	unwritten   int64 // bytes in memory of finished responses
+	length      int      // requests read and not yet written; those being written are no longer in the list but count
+	open        int      // of them not finished by the handler; all are of openKey
+	openKey     int16    // when open is not 0
+	unwritten   int64    // bytes in memory of finished responses
+	held        *Request // nothing is started behind it, see Request.Hold
 }
 
 // mayStart tells whether a request with this key may be handed to the handler now. A Produce may follow a Produce that
 // is not finished, and an OffsetCommit an OffsetCommit: they only append, in order, and wait for the disk together. All
 // else waits for everything before it, since it could see, or overtake, what that is about to change.
 func (q *queue) mayStart(key int16) bool {
-	if q.length >= maxInFlight || q.unwritten > maxUnwritten {
+	if q.length >= maxInFlight || q.unwritten > maxUnwritten || q.held != nil {
 		return false
 	}
 	return q.open == 0 || key == q.openKey && (key == keyProduce || key == keyOffsetCommit)
@@ -44,7 +45,15 @@ func (q *queue) push(r *Request) {
 // finished notes that the handler is done with r.
 func (q *queue) finished(r *Request) {
 	q.open--
+	q.proceed(r)
 	q.unwritten += r.result.memory
+}
+
+// proceed ends the hold of r, if there is one.
+func (q *queue) proceed(r *Request) {
+	if q.held == r {
+		q.held = nil
+	}
 }
 
 // ready tells whether the first request is finished: there is something to write.

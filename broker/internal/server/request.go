@@ -144,6 +144,26 @@ func (r *Request) abandonBody() {
 	}
 }
 
+// Hold keeps what comes behind r on its connection from being started, until Proceed or until r is finished. It is for a
+// Produce that cannot append yet: what is sent behind it must not overtake it. It is called in Serve.
+func (r *Request) Hold() {
+	c := r.Conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r.result.outcome == unfinished {
+		c.queue.held = r
+	}
+}
+
+// Proceed ends a Hold, from any goroutine. It must come before r is finished.
+func (r *Request) Proceed() {
+	c := r.Conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.queue.proceed(r)
+	c.wakeReader()
+}
+
 // Buffer returns an empty slice with room for size bytes to build a response in. The server takes it back once r is
 // finished and its response written or dropped. Only the handler that holds r may call it, before it finishes r.
 func (r *Request) Buffer(size int) []byte {

@@ -1,0 +1,120 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/skeinstream/skein/broker/internal/server"
+	"github.com/skeinstream/skein/broker/internal/txn"
+)
+
+// ListTransactions (66): which transactional ids there are (KIP-664).
+//
+// v0: flexible
+// v1: only those whose transactions take longer than a duration (KIP-994)
+// v2: only those whose ids match a pattern (KIP-1152)
+//
+// States that do not exist are named in the answer and otherwise passed over (R-K30). An id whose records are being loaded
+// might be missing from the list, so there is none until all are.
+func listTransactionsEntry() entry {
+	return entry{key: 66, min: 0, max: 2, flexible: 0, serve: (*Handler).listTransactions}
+}
+
+func (h *Handler) listTransactions(_ context.Context, r *server.Request) {
+	req := kmsg.NewPtrListTransactionsRequest()
+	if !decode(r, req) {
+		return
+	}
+	f, err := newTransactionFilter(req, h.Now())
+	if err != nil {
+		resp := kmsg.NewPtrListTransactionsResponse()
+		resp.ErrorCode = kerr.InvalidRegularExpression.Code
+		reply(r, resp)
+		return
+	}
+	h.Transactions.All(txn.List{}, func(replies []any, err error) {
+		defer r.Contain()
+		resp := kmsg.NewPtrListTransactionsResponse()
+		if resp.ErrorCode = coordinatorCode(err); resp.ErrorCode == 0 {
+			resp.UnknownStateFilters = f.unknown
+			resp.TransactionStates = f.listed(replies)
+		}
+		reply(r, resp)
+	})
+}
+
+// transactionFilter is what a request wants to see.
+type transactionFilter struct {
+	states    map[string]bool
+	unknown   []string
+	producers map[int64]bool
+	since     time.Time // that or before; zero: any
+	pattern   *regexp.Regexp
+}
+
+// transactionStates are the names that a filter may have.
+var transactionStates = []string{
+	"Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead", "PrepareEpochFence",
+}
+
+func newTransactionFilter(req *kmsg.ListTransactionsRequest, now time.Time) (*transactionFilter, error) {
+	f := &transactionFilter{states: map[string]bool{}, producers: map[int64]bool{}}
+	for _, s := range req.StateFilters {
+		if slices.Contains(transactionStates, s) {
+			f.states[s] = true
+		} else {
+			f.unknown = append(f.unknown, s)
+		}
+	}
+	for _, id := range req.ProducerIDFilters {
+		f.producers[id] = true
+	}
+	if ms := req.DurationFilterMillis; ms >= 0 {
+		f.since = now.Add(-milliseconds(ms))
+	}
+	if p := req.TransactionalIDPattern; p != nil && *p != "" {
+		var err error
+		f.pattern, err = regexp.Compile(`^(?:` + *p + `)$`)
+		return f, err
+	}
+	return f, nil
+}
+
+func (f *transactionFilter) fits(l *txn.Listed) bool {
+	switch {
+	case len(f.states) > 0 && !f.states[l.TransactionState]:
+		return false
+	case len(f.producers) > 0 && !f.producers[l.ProducerID]:
+		return false
+	case !f.since.IsZero() && l.Started.After(f.since):
+		return false
+	}
+	return f.pattern == nil || f.pattern.MatchString(l.TransactionalID)
+}
+
+// listed is what fits, by transactional id.
+func (f *transactionFilter) listed(replies []any) (all []kmsg.ListTransactionsResponseTransactionState) {
+	for _, some := range replies {
+		for _, l := range some.([]txn.Listed) {
+			if f.fits(&l) {
+				all = append(all, l.ListTransactionsResponseTransactionState)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b kmsg.ListTransactionsResponseTransactionState) int {
+		return cmp.Compare(a.TransactionalID, b.TransactionalID)
+	})
+	return all
+}
+
+// milliseconds is so many of them, and not more than a hundred years, with which times can be reckoned.
+func milliseconds(ms int64) time.Duration {
+	const most = 100 * 365 * 24 * time.Hour
+	return time.Duration(min(ms, most.Milliseconds())) * time.Millisecond
+}
