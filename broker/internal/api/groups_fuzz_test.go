@@ -1,0 +1,151 @@
+package api
+
+import (
+	"context"
+	"encoding/binary"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/skeinstream/skein/broker/internal/group"
+	"github.com/skeinstream/skein/broker/internal/machine"
+	"github.com/skeinstream/skein/broker/internal/server"
+	"github.com/skeinstream/skein/internal/vfs"
+)
+
+// machineGroups is a real machine without a log: one shard, on the callers' goroutines, and no time passes.
+type machineGroups struct {
+	mu      sync.Mutex
+	machine *group.Machine
+	next    machine.Token
+	waiting map[machine.Token]func(any, error)
+}
+
+func newMachineGroups() *machineGroups {
+	return &machineGroups{
+		machine: group.New(group.Settings{
+			MaxSessionTimeout: time.Hour, MaxSize: 3, OffsetMetadataMax: 10, UnionAdmission: true, ProtocolsPersisted: true, CommitOwnershipCheck: true,
+		}),
+		waiting: map[machine.Token]func(any, error){},
+	}
+}
+
+func (g *machineGroups) Prepare(done func(error)) { done(nil) }
+
+func (g *machineGroups) Do(_ string, in any, done func(any, error)) {
+	for _, r := range g.step(in, done) {
+		r()
+	}
+}
+
+func (g *machineGroups) step(in any, done func(any, error)) (replies []func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.UnixMilli(1_000_000)
+	g.next++
+	g.waiting[g.next] = done
+	out := g.machine.Step(now, g.next, in)
+	for _, r := range out.Records {
+		g.machine.Apply(r)
+	}
+	for _, r := range out.Replies {
+		to := g.waiting[r.To]
+		delete(g.waiting, r.To)
+		replies = append(replies, func() { to(r.Value, nil) })
+	}
+	return replies
+}
+
+func (g *machineGroups) All(in any, done func([]any, error)) {
+	g.Do("", in, func(reply any, err error) { done([]any{reply}, err) })
+}
+
+// panics notes that a handler has panicked: the server logs nothing else as an error.
+type panics struct {
+	slog.Handler
+	seen atomic.Pointer[string]
+}
+
+func (*panics) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelError }
+
+func (p *panics) Handle(_ context.Context, r slog.Record) error {
+	text := r.Message
+	r.Attrs(func(a slog.Attr) bool {
+		text += "\n" + a.String()
+		return true
+	})
+	p.seen.Store(&text)
+	return nil
+}
+
+// FuzzGroupRequests sends the same few bytes as requests of every kind about groups to a machine that has seen others: none
+// of them may panic, and every one is answered, closes its connection, or waits in the machine.
+func FuzzGroupRequests(f *testing.F) {
+	b := startWith(f, vfs.NewMemory(), nil, newMachineGroups())
+	b.create(topic("a", 4, 1))
+	for _, req := range groupRequests(b, "g") {
+		e := b.table[req.Key()]
+		for v := e.min; v <= e.max; v++ {
+			req.SetVersion(v)
+			f.Add(req.Key(), v, req.AppendTo(nil))
+		}
+	}
+	p := &panics{Handler: slog.DiscardHandler}
+	s := server.New(server.Config{Logger: slog.New(p)}, b.Handler)
+	f.Cleanup(func() { _ = s.Shutdown(context.Background()) })
+	f.Fuzz(func(t *testing.T, key, version int16, body []byte) {
+		e, ok := b.table[key]
+		if !ok || len(groupEntriesOf(key)) == 0 || version < e.min || version > e.max || len(body) > 1<<16 {
+			return
+		}
+		near, far := net.Pipe()
+		served := make(chan struct{})
+		go func() {
+			defer close(served)
+			s.ServeConn(far, testListener)
+		}()
+		_, _ = near.Write(frameOf(key, version, b.Flexible(key, version), body))
+		_ = near.SetReadDeadline(time.Now().Add(20 * time.Millisecond)) // it may wait
+		checkAnswer(t, b, near, key, version)
+		_ = near.Close()
+		<-served
+		if what := p.seen.Load(); what != nil {
+			t.Fatalf("%s v%d %x: %s", kmsg.NameForKey(key), version, body, *what)
+		}
+	})
+}
+
+func groupEntriesOf(key int16) (found []entry) {
+	for _, e := range groupEntries() {
+		if e.key == key {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// checkAnswer reads an answer, if there is one, which must be readable.
+func checkAnswer(t *testing.T, b *testBroker, conn net.Conn, key, version int16) {
+	head := make([]byte, 8)
+	if _, err := io.ReadFull(conn, head); err != nil {
+		return
+	}
+	body := make([]byte, binary.BigEndian.Uint32(head)-4)
+	if _, err := io.ReadFull(conn, body); err != nil {
+		return
+	}
+	if b.Flexible(key, version) {
+		body = body[1:]
+	}
+	resp := kmsg.ResponseForKey(key)
+	resp.SetVersion(version)
+	if err := resp.ReadFrom(body); err != nil {
+		t.Errorf("%s v%d: the answer %x cannot be read: %v", kmsg.NameForKey(key), version, body, err)
+	}
+}
