@@ -125,6 +125,10 @@ func (s *offsetScript) describe(a answered) []string {
 		return describeFetch(v)
 	case *kmsg.OffsetDeleteResponse:
 		return describeDrop(v)
+	case *kmsg.TxnOffsetCommitResponse:
+		return describeTxnCommit(v)
+	case Counts:
+		return []string{fmt.Sprintf("%d offsets, %d pending, %d commits, %d deleted", v.Offsets, v.Pending, v.Commits, v.Deleted)}
 	case int16:
 		return []string{codeName(v)}
 	case []string:
@@ -213,6 +217,9 @@ func describeRecord(r machine.Record) string {
 	}
 	if !isOffsetKey(version) {
 		return what + ": metadata"
+	}
+	if of := r.Producer; of.Transactional {
+		what += fmt.Sprintf(" by %d.%d", of.ID, of.Epoch)
 	}
 	return fmt.Sprintf("%s: version %d", what, r.Value[1])
 }

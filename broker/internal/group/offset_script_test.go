@@ -30,10 +30,15 @@ var rewriteOffsets = flag.Bool("rewrite-offsets", false, "write what happens int
 //	leave GROUP MEMBER
 //	commit GROUP [as=MEMBER] [inst=] [gen=-1] [v=8] [keep=MILLISECONDS] topic/0=5[,epoch=3][,meta=x*10][,id=7] …
 //	fetch GROUP topic/0[,id=7] …       without topics: all
+//	fetch-stable GROUP topic/0 …       the same, and wants no offsets that an open transaction may change
+//	txn GROUP PRODUCER[.EPOCH] [as=] [inst=] [gen=] [v=5] [guard=NAME] topic/0=5 …
+//	guard NAME GROUP PRODUCER[.EPOCH]  for a later txn; else it is taken at once, and guard=none is none
+//	committed PRODUCER[.EPOCH]         the marker that ends its transaction, or:
+//	aborted PRODUCER[.EPOCH]
 //	drop GROUP topic/0 …               OffsetDelete
 //	delete GROUP                       DeleteGroups
 //	topics-deleted TOPIC …
-//	topics | groups | advance DURATION | restart | records
+//	topics | groups | count | advance DURATION | restart | records
 func TestOffsetScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/offsets/*.txt")
 	if err != nil || len(files) == 0 {
@@ -49,7 +54,7 @@ func runOffsetScript(t *testing.T, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &offsetScript{t: t, w: newWorld(t, offsetSettings()), ids: map[string]string{}}
+	s := &offsetScript{t: t, w: newWorld(t, offsetSettings()), ids: map[string]string{}, guards: map[string]GuardToken{}}
 	var got strings.Builder
 	lines := bufio.NewScanner(strings.NewReader(string(text)))
 	for n := 1; lines.Scan(); n++ {
@@ -78,13 +83,15 @@ type offsetScript struct {
 	w    *world
 	line int
 	ids  map[string]string // member ids by the name in the script
+
+	guards map[string]GuardToken
 }
 
 // run runs one command and returns what it made happen.
 func (s *offsetScript) run(words []string) string {
 	s.t.Helper()
 	s.w.answers = nil
-	if !slices.Contains([]string{"records", "fetch", "groups", "topics"}, words[0]) {
+	if !slices.Contains([]string{"records", "fetch", "fetch-stable", "groups", "topics", "count"}, words[0]) {
 		s.w.last = nil
 	}
 	c := parseCommand(words[1:])
@@ -97,6 +104,10 @@ func (s *offsetScript) run(words []string) string {
 		s.w.restart()
 	case "records":
 		return printRecords(s.w.last)
+	case "guard":
+		s.guards[c.words[0]] = s.guard(c.words[1], c.words[2])
+	case "committed", "aborted":
+		s.w.mark(producerOf(c.words[0]), words[0] == "committed")
 	case "groups":
 		return strings.Join(indent(sortedKeys(s.w.m.groups)), "")
 	default:
@@ -121,8 +132,12 @@ func (s *offsetScript) request(name string, c command) {
 		s.w.step(c.words[1], Leave{Request: r})
 	case "commit":
 		s.w.step(c.text("as", ""), s.commit(c))
-	case "fetch":
-		s.w.step("", s.fetch(c))
+	case "txn":
+		s.w.step(c.text("as", ""), s.txn(c))
+	case "fetch", "fetch-stable":
+		f := s.fetch(c)
+		f.RequireStable = name == "fetch-stable"
+		s.w.step("", f)
 	case "drop":
 		s.w.step("", s.drop(c))
 	case "delete":
@@ -131,6 +146,8 @@ func (s *offsetScript) request(name string, c command) {
 		s.w.step("", DeleteTopics{Topics: c.words})
 	case "topics":
 		s.w.step("", Topics{})
+	case "count":
+		s.w.step("", Count{})
 	default:
 		s.t.Fatalf("line %d: %s is no command", s.line, name)
 	}

@@ -86,18 +86,31 @@ func (w *world) take(o machine.Output) {
 	w.t.Helper()
 	w.last, w.wake = append(w.last, o.Records...), o.Wake
 	for _, r := range o.Records {
-		r = machine.Record{Key: slices.Clone(r.Key), Value: slices.Clone(r.Value)}
-		w.log = append(w.log, r)
-		w.m.Apply(r)
-		w.shadow.Apply(r)
+		r.Key, r.Value = slices.Clone(r.Key), slices.Clone(r.Value)
+		w.apply(r)
 	}
 	for _, r := range o.Replies {
 		w.answers = append(w.answers, answered{w.callers[r.To], r.Value})
 		delete(w.callers, r.To)
 	}
+	w.compare()
+}
+
+// compare fails when a replay knows anything else.
+func (w *world) compare() {
+	w.t.Helper()
 	if live, replayed := dumpOffsets(w.m), dumpOffsets(w.shadow); live != replayed {
 		w.t.Fatalf("live state:\n%s\nafter a replay:\n%s", live, replayed)
 	}
+	if live, replayed := dumpProducers(w.m), dumpProducers(w.shadow); live != replayed {
+		w.t.Fatalf("producers:\n%s\nafter a replay:\n%s", live, replayed)
+	}
+}
+
+func (w *world) apply(r machine.Record) {
+	w.log = append(w.log, r)
+	w.m.Apply(r)
+	w.shadow.Apply(r)
 }
 
 func (w *world) advance(d time.Duration) {
@@ -134,6 +147,7 @@ func dumpOffsets(m *Machine) string {
 			for _, c := range t.list {
 				fmt.Fprintf(&b, "%s %s/%d %s\n", name, t.topic.name, c.partition, dumpCommit(c))
 			}
+			b.WriteString(dumpOpen(t))
 		}
 	}
 	indexed := 0

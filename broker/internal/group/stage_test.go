@@ -128,7 +128,7 @@ func (st *stage) take(o, twin machine.Output) {
 	}
 	st.wake = o.Wake
 	for _, r := range o.Records {
-		r = machine.Record{Key: bytes.Clone(r.Key), Value: bytes.Clone(r.Value)}
+		r.Key, r.Value = bytes.Clone(r.Key), bytes.Clone(r.Value)
 		st.log, st.fresh = append(st.log, r), append(st.fresh, r)
 		st.m.Apply(r)
 		st.twin.Apply(r)
