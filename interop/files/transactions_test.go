@@ -129,9 +129,8 @@ func (d *driver) run(ctx context.Context, command string) {
 		d.producers[words[0]] = who
 	}
 	for code := d.send(ctx, who, words); code != 0; code = d.send(ctx, who, words) {
-		if err := kerr.ErrorForCode(code); code != kerr.ConcurrentTransactions.Code && code != kerr.NotCoordinator.Code &&
-			code != kerr.CoordinatorLoadInProgress.Code && code != kerr.CoordinatorNotAvailable.Code {
-			d.t.Fatalf("%s: %v", command, err)
+		if code != kerr.ConcurrentTransactions.Code && !starting(code) {
+			d.t.Fatalf("%s: %v", command, kerr.ErrorForCode(code))
 		}
 		soon(ctx)
 	}
@@ -145,6 +144,11 @@ func (d *driver) exhaust(ctx context.Context) {
 			d.t.Fatalf("at %+v: %v", *who, kerr.ErrorForCode(code))
 		}
 	}
+}
+
+// starting: the coordinator is not there yet.
+func starting(code int16) bool {
+	return code == kerr.NotCoordinator.Code || code == kerr.CoordinatorLoadInProgress.Code || code == kerr.CoordinatorNotAvailable.Code
 }
 
 // send sends the request of a command once and returns its code.
@@ -271,17 +275,17 @@ func (d *driver) end(ctx context.Context, who *producer, version int16, commit b
 	return response.ErrorCode
 }
 
-func (d *driver) state(ctx context.Context) string {
+func (d *driver) state(ctx context.Context, id string) string {
 	d.t.Helper()
 	r := kmsg.NewPtrDescribeTransactionsRequest()
-	r.TransactionalIDs = []string{transactionalID}
+	r.TransactionalIDs = []string{id}
 	response := request[*kmsg.DescribeTransactionsResponse](ctx, d, 0, r)
 	return response.TransactionStates[0].State
 }
 
 func (d *driver) awaitState(ctx context.Context, state string) {
 	d.t.Helper()
-	for d.state(ctx) != state {
+	for d.state(ctx, transactionalID) != state {
 		if ctx.Err() != nil {
 			d.t.Fatalf("the transaction is never %s", state)
 		}
@@ -289,12 +293,18 @@ func (d *driver) awaitState(ctx context.Context, state string) {
 	}
 }
 
+// settle waits until no markers of an id are to be written.
+func (d *driver) settle(ctx context.Context, id string) {
+	d.t.Helper()
+	for strings.HasPrefix(d.state(ctx, id), "Prepare") && ctx.Err() == nil {
+		soon(ctx)
+	}
+}
+
 // settled waits until markers are written and returns where the log of states ends then.
 func (d *driver) settled(ctx context.Context) int64 {
 	d.t.Helper()
-	for strings.HasPrefix(d.state(ctx), "Prepare") && ctx.Err() == nil {
-		soon(ctx)
-	}
+	d.settle(ctx, transactionalID)
 	client, err := kgo.NewClient(kgo.SeedBrokers(d.addr))
 	if err != nil {
 		d.t.Fatal(err)

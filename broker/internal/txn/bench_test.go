@@ -2,9 +2,12 @@ package txn
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/skeinstream/skein/broker/internal/machine"
 )
 
 // BenchmarkTransaction is an AddPartitionsToTxn and an EndTxn through the machine, records applied: the coordinator's own
@@ -45,19 +48,47 @@ func benchmarkTransaction(b *testing.B, partitions int, version int16) {
 	}
 }
 
-// BenchmarkReplay reads back the states of 100,000 transactional ids.
+// BenchmarkReplay reads back the states of 100,000 transactional ids. It reports what one costs to keep.
 func BenchmarkReplay(b *testing.B) {
 	const ids = 100_000
 	var c coder
 	v := unborn.initialised(newStage(b, testSettings()).now, identity{1, 0}, noEpoch, 0)
+	log := make([]machine.Record, ids)
+	for i := range log {
+		log[i] = c.record(fmt.Sprintf("transactional-id-%d", i), &v)
+	}
+	var before, after runtime.MemStats
 	for b.Loop() {
+		runtime.GC()
+		runtime.ReadMemStats(&before)
 		m := New(testSettings())
-		for i := range ids {
-			m.Apply(c.record(fmt.Sprintf("id-%d", i), &v))
+		for _, r := range log {
+			m.Apply(r)
 		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
 		if len(m.transactions) != ids {
 			b.Fatal(len(m.transactions))
 		}
 	}
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/ids, "bytes/id")
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*ids), "ns/id")
+}
+
+// BenchmarkExpiryCheck is the regular check over 100,000 transactional ids of which none ends: the longest that a request may have
+// to wait for it.
+func BenchmarkExpiryCheck(b *testing.B) {
+	var c coder
+	m, now := New(testSettings()), newStage(b, testSettings()).now
+	v := unborn.initialised(now, identity{1, 0}, noEpoch, 0)
+	for i := range 100_000 {
+		m.Apply(c.record(fmt.Sprintf("transactional-id-%d", i), &v))
+	}
+	m.begin(now, nil)
+	for b.Loop() {
+		m.expire()
+	}
+	if o := m.finish(); len(o.Records) > 0 {
+		b.Fatalf("%d records", len(o.Records))
+	}
 }
