@@ -10,7 +10,9 @@ import "math"
 type finder struct {
 	*board
 	edges []edge
-	cost  []int64 // of each edge today, never when it cannot be taken
+	// begins is where the edges of each cell begin, and where they end.
+	begins []int32
+	cost   []int64 // of each edge today, never when it cannot be taken
 	// distance is that of each node, from the edge that it was reached over.
 	distance []int64
 	from     []int32
@@ -59,6 +61,7 @@ func newFinder(b *board) *finder {
 // connect lists the edges, in the order in which rounds go on.
 func (f *finder) connect() {
 	f.edges = make([]edge, 0, 2*(len(f.member)+len(f.holder)+len(f.load)))
+	f.begins = f.p.Group.Room(len(f.cells) + 1)
 	sharesAt := int32(len(f.p.Hub))
 	cellsAt := sharesAt + int32(len(f.holder))
 	blocksAt := cellsAt + int32(len(f.cells))
@@ -67,8 +70,9 @@ func (f *finder) connect() {
 			f.edges = append(f.edges, edge{m, sharesAt + int32(s), less, int32(s), 0})
 		}
 	}
-	for _, way := range [...]kind{give, take} {
-		for x, c := range f.cells {
+	for x, c := range f.cells {
+		f.begins = append(f.begins, int32(len(f.edges)))
+		for _, way := range [...]kind{give, take} {
 			for i := c.first; i < c.last; i++ {
 				e := edge{sharesAt + f.share[i], cellsAt + int32(x), way, i, int32(x)}
 				if f.single[f.share[i]] {
@@ -81,6 +85,7 @@ func (f *finder) connect() {
 			}
 		}
 	}
+	f.begins = append(f.begins, int32(len(f.edges)))
 	for s, m := range f.holder {
 		if !f.single[s] {
 			f.edges = append(f.edges, edge{sharesAt + int32(s), m, more, int32(s), 0})
@@ -104,7 +109,7 @@ func (f *finder) round() bool {
 	for v := range f.from {
 		f.from[v] = -1
 	}
-	for n, look := 1, 1; f.relax(); n++ {
+	for n, look := 1, 1; f.relax(n%2 == 1); n++ {
 		if n < look {
 			continue // a loop does not go away, and looking takes as long as a step
 		}
@@ -117,11 +122,26 @@ func (f *finder) round() bool {
 	return false
 }
 
-// relax takes every step once; it reports whether any node came nearer.
-func (f *finder) relax() (changed bool) {
-	for i, e := range f.edges {
+// relax takes every step once, cell by cell from the first or from the last, so
+// that ways through many cells in a row are walked at once; it reports whether any
+// node came nearer.
+func (f *finder) relax(forward bool) (changed bool) {
+	if forward {
+		return f.relaxFrom(0, int32(len(f.edges)))
+	}
+	last := len(f.begins) - 1
+	changed = f.relaxFrom(0, f.begins[0])
+	for x := last; x > 0; x-- {
+		changed = f.relaxFrom(f.begins[x-1], f.begins[x]) || changed
+	}
+	return f.relaxFrom(f.begins[last], int32(len(f.edges))) || changed
+}
+
+func (f *finder) relaxFrom(first, end int32) (changed bool) {
+	for i := first; i < end; i++ {
+		e := &f.edges[i]
 		if d := f.distance[e.from] + f.cost[i]; d < f.distance[e.to] {
-			f.distance[e.to], f.from[e.to] = d, int32(i)
+			f.distance[e.to], f.from[e.to] = d, i
 			changed = true
 		}
 	}
