@@ -47,11 +47,24 @@ func (f *flow) head(v, i int32) int32 {
 	case v < f.blocks:
 		h := v - f.hubs
 		if n := p.Members.Size(h); i >= n {
-			return f.hubSource[f.sourcesOf.Items[f.sourcesOf.Start[h]+i-n]]
+			return f.hubSource[f.sourcesOf.Start[h]+i-n]
 		}
 		return f.members + p.Members.Items[p.Members.Start[h]+i]
 	}
 	return f.members + f.inBlock.Items[f.inBlock.Start[v-f.blocks]+i]
+}
+
+// wide returns the arcs between sources and hubs among those out of v: the first
+// of them, and the nodes that they lead to, less offset.
+func (f *flow) wide(v int32) (first int32, heads []int32, offset int32) {
+	switch {
+	case v < f.members:
+		return f.p.Owners.Size(v), f.p.Hubs.Of(v), f.hubs
+	case v >= f.hubs && v < f.blocks:
+		h := v - f.hubs
+		return f.p.Members.Size(h), f.hubSource[f.sourcesOf.Start[h]:f.sourcesOf.Start[h+1]], 0
+	}
+	return 0, nil, 0
 }
 
 // arc returns where arc i out of v leads, how much more it carries, and at what
@@ -105,18 +118,18 @@ func (f *flow) memberArc(m, i int32) (to, room int32, price int64) {
 		s := f.formerOf.Items[f.formerOf.Start[m]+i-n-2]
 		return s, f.out.Returned[s], -f.p.ReturnPrice(s)
 	}
-	a := f.ownersOf.Items[f.ownersOf.Start[m]+i]
-	s := f.ownerSource[a]
-	return s, f.out.Kept[a], -f.p.KeepPrice(s, m)
+	at := f.ownersOf.Start[m] + i
+	s := f.ownerSource[at]
+	return s, f.out.Kept[f.ownersOf.Items[at]], -f.p.KeepPrice(s, m)
 }
 
 // hubArc: to its members, back to the sources.
 func (f *flow) hubArc(h, i int32) (to, room int32, price int64) {
 	p := f.p
 	if n := p.Members.Size(h); i >= n {
-		a := f.sourcesOf.Items[f.sourcesOf.Start[h]+i-n]
-		s := f.hubSource[a]
-		return s, f.out.Through[a], -p.GivePrice(s, h)
+		at := f.sourcesOf.Start[h] + i - n
+		s := f.hubSource[at]
+		return s, f.out.Through[f.sourcesOf.Items[at]], -p.GivePrice(s, h)
 	}
 	return f.members + p.Members.Items[p.Members.Start[h]+i], wide, 0
 }

@@ -216,25 +216,27 @@ func (f *flow) keep(s int32) {
 // reverse lists the arcs by the nodes they lead to, so that flow can be taken back.
 func (f *flow) reverse() {
 	p := f.p
-	f.ownersOf = p.Invert(p.Owners.Items, len(p.Hub))
-	f.ownerSource = p.heads(p.Owners)
-	f.sourcesOf = p.Invert(p.Hubs.Items, p.Members.Len())
-	f.hubSource = p.heads(p.Hubs)
+	f.ownersOf, f.ownerSource = p.invert(p.Owners, len(p.Hub))
+	f.sourcesOf, f.hubSource = p.invert(p.Hubs, p.Members.Len())
 	f.inBlock = p.Invert(p.Block, p.Blocks)
 	if p.Former != nil {
 		f.formerOf = p.Invert(p.Former, len(p.Hub))
 	}
 }
 
-// heads returns, for each item, the list it stands in.
-func (p *Problem) heads(l group.Lists) []int32 {
-	out := p.Ints(len(l.Items))
+// invert lists, for each of n values, the places where it stands in the lists'
+// items, and beside each place the list that it belongs to.
+func (p *Problem) invert(l group.Lists, n int) (places group.Lists, lists []int32) {
+	places = p.Invert(l.Items, n)
+	lists = p.Ints(len(l.Items))
+	next := p.Ints(n)
 	for i := range int32(l.Len()) {
-		for a := l.Start[i]; a < l.Start[i+1]; a++ {
-			out[a] = i
+		for _, v := range l.Of(i) {
+			lists[places.Start[v]+next[v]] = i
+			next[v]++
 		}
 	}
-	return out
+	return places, lists
 }
 
 // wide is the capacity of arcs that have no limit of their own.

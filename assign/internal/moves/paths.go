@@ -55,10 +55,8 @@ func (f *flow) reach() bool {
 		if sink >= 0 && depth >= sink {
 			break
 		}
-		for i := range f.degree(v) {
-			if f.depth[f.head(v, i)] >= 0 {
-				continue
-			}
+		degree := f.degree(v)
+		for i := f.seek(v, 0, -1); i < degree; i = f.seek(v, i+1, -1) {
 			to, room, price := f.arc(v, i)
 			if room == 0 || price+here != f.potential[to] {
 				continue
@@ -83,10 +81,10 @@ func (f *flow) push(v, limit int32) (sent int32) {
 		}
 	}
 	below, here := f.depth[v]+1, f.potential[v]
-	for degree := f.degree(v); f.next[v] < degree; f.next[v]++ {
-		i := f.next[v]
-		if f.depth[f.head(v, i)] != below {
-			continue
+	for degree := f.degree(v); ; f.next[v]++ {
+		i := f.seek(v, f.next[v], below)
+		if f.next[v] = i; i >= degree {
+			break
 		}
 		to, room, price := f.arc(v, i)
 		if room == 0 || price+here != f.potential[to] {
@@ -102,6 +100,30 @@ func (f *flow) push(v, limit int32) (sent int32) {
 		}
 	}
 	return sent
+}
+
+// seek returns the next arc out of v, from arc i on, that leads to a node of the
+// given depth; the degree of v if there is none. Most arcs are those between
+// sources and hubs, and few of them lead anywhere new: they are passed over quickly.
+func (f *flow) seek(v, i, depth int32) int32 {
+	first, heads, offset := f.wide(v)
+	for degree := f.degree(v); i < degree; i++ {
+		k := i - first
+		if k < 0 || int(k) >= len(heads) {
+			if f.depth[f.head(v, i)] == depth {
+				return i
+			}
+			continue
+		}
+		for _, to := range heads[k:] {
+			if f.depth[to+offset] == depth {
+				return i
+			}
+			i++
+		}
+		i-- // the first arc behind them comes next
+	}
+	return i
 }
 
 const far = int64(1) << 62
