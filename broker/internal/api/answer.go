@@ -47,6 +47,7 @@ func decodeKept(r *server.Request, req kmsg.Request) bool {
 		return false
 	}
 	r.ReleaseBody()
+	r.Body = nil // it would keep the memory from being freed
 	return true
 }
 
