@@ -39,6 +39,7 @@ type Broker struct {
 	catalog *catalog.Catalog
 	table   *partition.Table
 	groups  *groups
+	txns    *transactions
 	handler *api.Handler
 	server  *server.Server
 	monitor *monitor.Monitor
@@ -146,6 +147,7 @@ func (b *Broker) published(before, after *catalog.Snapshot) {
 	}
 	if b.groups != nil {
 		b.groups.follow(before, after)
+		b.txns.follow(after)
 	}
 	if b.server != nil {
 		b.server.LimitConnections(connectionLimits(b.settings()))
@@ -247,9 +249,10 @@ func (b *Broker) shutdown(ctx context.Context) error {
 	b.dialing.Lock()
 	b.hungUp = true
 	b.dialing.Unlock()
-	groups := make(chan error, 1) // at once: who waits for other members of a group is answered, and the server waits for that
-	go func() { groups <- b.groups.shutdown(ctx) }()
-	err := errors.Join(b.server.Shutdown(ctx), <-groups, b.handler.Shutdown(ctx), b.table.Shutdown(ctx), b.pages.Shutdown(ctx))
+	coordinators := make(chan error, 1) // at once: who waits for other members of a group is answered, and the server waits for that
+	go func() { coordinators <- errors.Join(b.txns.shutdown(ctx), b.groups.shutdown(ctx)) }()
+	err := errors.Join(b.server.Shutdown(ctx), <-coordinators, b.handler.Shutdown(ctx), b.table.Shutdown(ctx), b.pages.Shutdown(ctx))
+	b.txns.ids.work.Wait()
 	b.end()
 	b.work.Wait()
 	return errors.Join(err, b.release())

@@ -49,14 +49,17 @@ func (b *Broker) wire() {
 		Logs:               b.logs,
 		Space:              b.space,
 		Groups:             func() monitor.Groups { return b.groups.metrics() },
+		Transactions:       func() monitor.Transactions { return b.txns.metrics() },
 		Healthy:            b.Err,
 		Ready:              b.readiness,
 		Profiles:           b.cfg.Profiles,
 		Logger:             b.cfg.Logger,
 	})
 	b.pages = monitor.NewServer(b.monitor)
+	b.txns = newTransactions(b)
 	b.groups = newGroups(b)
 	b.groups.follow(nil, b.catalog.Snapshot())
+	b.txns.follow(b.catalog.Snapshot())
 	b.handler = api.New(api.Deps{
 		Catalog: b.catalog,
 		NodeID:  b.node,
@@ -66,6 +69,8 @@ func (b *Broker) wire() {
 		Logger:  b.cfg.Logger,
 		Table:   b.table,
 		Groups:  b.groups,
+
+		Transactions: b.txns,
 	})
 	b.server = server.New(b.serverConfig(), b.handler)
 }
@@ -96,6 +101,7 @@ func logOf(topic *partition.Topic, p *partition.Partition) monitor.Log {
 		Segments:      p.Segments(),
 		StartOffset:   p.StartOffset(),
 		HighWatermark: p.HighWatermark(),
+		Unstable:      p.HighWatermark() - p.LastStableOffset(),
 		Online:        p.Offline() == nil,
 		Damaged:       p.Damaged(),
 	}

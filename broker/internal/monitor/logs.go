@@ -16,12 +16,13 @@ var (
 	segmentsDesc    = prometheus.NewDesc("skein_log_segments", "Number of a partition's segments.", partitionLabels, nil)
 	logStartDesc    = prometheus.NewDesc("skein_log_start_offset", "First offset that a partition still has.", partitionLabels, nil)
 	highDesc        = prometheus.NewDesc("skein_log_high_watermark", "Offset up to which a partition can be read.", partitionLabels, nil)
+	unstableDesc    = prometheus.NewDesc("skein_log_unstable_offsets", "How many offsets of a partition committed readers do not see yet, since a transaction before them is open. Partitions without any are left out.", partitionLabels, nil)
 	onlineDesc      = prometheus.NewDesc("skein_partitions", "Partitions, by whether they are served: online, offline, or damaged, of which all but what is damaged is served.", []string{"state"}, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (l logs) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{logBytesDesc, segmentsDesc, logStartDesc, highDesc, onlineDesc} {
+	for _, d := range []*prometheus.Desc{logBytesDesc, segmentsDesc, logStartDesc, highDesc, unstableDesc, onlineDesc} {
 		to <- d
 	}
 }
@@ -47,6 +48,9 @@ func (l logs) Collect(to chan<- prometheus.Metric) {
 		gauge(segmentsDesc, int64(log.Segments))
 		gauge(logStartDesc, log.StartOffset)
 		gauge(highDesc, log.HighWatermark)
+		if log.Unstable > 0 {
+			gauge(unstableDesc, log.Unstable)
+		}
 	}
 	to <- prometheus.MustNewConstMetric(onlineDesc, prometheus.GaugeValue, float64(online), "online")
 	to <- prometheus.MustNewConstMetric(onlineDesc, prometheus.GaugeValue, float64(offline), "offline")

@@ -24,6 +24,8 @@ type Config struct {
 	Space func() (total, free int64, err error)
 	// Groups tells of the consumer groups. It may take a moment.
 	Groups func() Groups
+	// Transactions tells of the transactions, likewise.
+	Transactions func() Transactions
 
 	// Healthy returns why the process should be replaced, and Ready why clients should not come (yet), or nil.
 	Healthy, Ready func() error
@@ -41,6 +43,7 @@ type Log struct {
 	Segments      int
 	StartOffset   int64
 	HighWatermark int64
+	Unstable      int64 // how many offsets lie behind the last stable one
 	Online        bool
 	Damaged       bool // somebody has read something that is no record, though it is online
 }
@@ -90,6 +93,9 @@ func (m *Monitor) registerSources() {
 	}
 	if m.cfg.Groups != nil {
 		m.registry.MustRegister(groups{m.cfg.Groups, &m.loads})
+	}
+	if m.cfg.Transactions != nil {
+		m.registry.MustRegister(transactions{m.cfg.Transactions})
 	}
 }
 

@@ -42,6 +42,9 @@ func (p *Partition) AppendAt(a *Append, at int64) {
 	p.submit(a)
 }
 
+// ErrUnknown is for a partition that does not exist.
+var ErrUnknown = fmt.Errorf("there is no such partition: %w", kerr.UnknownTopicOrPartition)
+
 // adopt reads what an append needs to know of a batch that is right.
 func (p *Partition) adopt(a *Append, at int64) error {
 	batch, h, err := record.First(a.Records)

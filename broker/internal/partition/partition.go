@@ -166,6 +166,16 @@ func (p *Partition) Producers() ([]producers.Entry, int16) {
 	return p.log.Producers(), 0
 }
 
+// Producer is what is known of one producer, with what it has under way.
+func (p *Partition) Producer(id int64) producers.Entry {
+	if p.Refusal() != 0 {
+		return producers.New(id)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.producer(id)
+}
+
 // CheckEpoch compares the leader epoch that a client knows with the partition's; -1 is none (KIP-320).
 func (p *Partition) CheckEpoch(known int32) int16 {
 	switch {

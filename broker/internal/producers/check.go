@@ -88,6 +88,15 @@ func (e Entry) CheckMarker(m Marker) error {
 	return nil
 }
 
+// CheckRaised is CheckMarker for the end of a transaction of version 2, which has an
+// epoch of its own: one that is not above the entry's has been written before (R-K28).
+func (e Entry) CheckRaised(m Marker) error {
+	if m.Epoch <= e.Epoch {
+		return refuse(kerr.InvalidProducerEpoch, "epoch %d of producer %d is not above %d", m.Epoch, e.ProducerID, e.Epoch)
+	}
+	return e.CheckMarker(m)
+}
+
 func refuse(code *kerr.Error, format string, args ...any) error {
 	return &record.Refusal{Code: code.Code, Message: fmt.Sprintf(format, args...)}
 }

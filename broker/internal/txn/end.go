@@ -13,6 +13,9 @@ import (
 // endRaises is the first version of EndTxn after which the producer has another epoch (KIP-890).
 const endRaises = 5
 
+// Raises says whether the producer has another epoch after the end, and markers that one.
+func (in *End) Raises() bool { return in.Version >= endRaises }
+
 // end answers EndTxn (R-E7).
 func (m *Machine) end(in *End) any {
 	t, p := m.transactions[in.TransactionalID], identity{in.ProducerID, in.Epoch}
@@ -21,7 +24,7 @@ func (m *Machine) end(in *End) any {
 		return endRefused(kerr.InvalidRequest.Code)
 	case !t.born():
 		return endRefused(kerr.InvalidProducerIDMapping.Code)
-	case in.Version >= endRaises:
+	case in.Raises():
 		return m.endRaising(t, in, p)
 	}
 	return m.endPlain(t, in, p)
