@@ -117,6 +117,9 @@ func (p *produce) verify() {
 		to := p.appends[i].to
 		in.Partitions = append(in.Partitions, txn.Partition{Topic: to.Topic().Name, Partition: to.Index()})
 	}
+	for i := range p.appends {
+		p.appends[i].to.Check(&p.appends[i].Append) // here, since all transactions of the shard wait while it goes on
+	}
 	r.Hold()
 	p.handler.Transactions.Do(in.TransactionalID, in, func(got any, err error) {
 		defer r.Contain()

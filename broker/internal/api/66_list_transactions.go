@@ -5,7 +5,6 @@ import (
 	"context"
 	"regexp"
 	"slices"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -31,7 +30,7 @@ func (h *Handler) listTransactions(_ context.Context, r *server.Request) {
 	if !decode(r, req) {
 		return
 	}
-	f, err := newTransactionFilter(req, h.Now())
+	f, err := newTransactionFilter(req, h.Now().UnixMilli())
 	if err != nil {
 		resp := kmsg.NewPtrListTransactionsResponse()
 		resp.ErrorCode = kerr.InvalidRegularExpression.Code
@@ -51,10 +50,12 @@ func (h *Handler) listTransactions(_ context.Context, r *server.Request) {
 
 // transactionFilter is what a request wants to see.
 type transactionFilter struct {
+	anyState  bool
 	states    map[string]bool
 	unknown   []string
 	producers map[int64]bool
-	since     time.Time // that or before; zero: any
+	longer    int64 // than so many ms; negative: any
+	now       int64 // ms
 	pattern   *regexp.Regexp
 }
 
@@ -63,20 +64,18 @@ var transactionStates = []string{
 	"Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead", "PrepareEpochFence",
 }
 
-func newTransactionFilter(req *kmsg.ListTransactionsRequest, now time.Time) (*transactionFilter, error) {
-	f := &transactionFilter{states: map[string]bool{}, producers: map[int64]bool{}}
+func newTransactionFilter(req *kmsg.ListTransactionsRequest, now int64) (*transactionFilter, error) {
+	f := &transactionFilter{
+		anyState: len(req.StateFilters) == 0, states: map[string]bool{}, producers: map[int64]bool{}, longer: req.DurationFilterMillis, now: now,
+	}
 	for _, s := range req.StateFilters {
-		if slices.Contains(transactionStates, s) {
-			f.states[s] = true
-		} else {
+		if !slices.Contains(transactionStates, s) && !f.states[s] {
 			f.unknown = append(f.unknown, s)
 		}
+		f.states[s] = true
 	}
 	for _, id := range req.ProducerIDFilters {
 		f.producers[id] = true
-	}
-	if ms := req.DurationFilterMillis; ms >= 0 {
-		f.since = now.Add(-milliseconds(ms))
 	}
 	if p := req.TransactionalIDPattern; p != nil && *p != "" {
 		var err error
@@ -88,14 +87,23 @@ func newTransactionFilter(req *kmsg.ListTransactionsRequest, now time.Time) (*tr
 
 func (f *transactionFilter) fits(l *txn.Listed) bool {
 	switch {
-	case len(f.states) > 0 && !f.states[l.TransactionState]:
+	case !f.anyState && !f.states[l.TransactionState]:
 		return false
 	case len(f.producers) > 0 && !f.producers[l.ProducerID]:
 		return false
-	case !f.since.IsZero() && l.Started.After(f.since):
+	case f.longer >= 0 && f.now-started(l) <= f.longer:
 		return false
 	}
 	return f.pattern == nil || f.pattern.MatchString(l.TransactionalID)
+}
+
+// started is when the last transaction of an id began, in ms. One that has had none counts as begun before all time, as in
+// Kafka, and so does one that has ended as running.
+func started(l *txn.Listed) int64 {
+	if l.Started.IsZero() {
+		return -1
+	}
+	return l.Started.UnixMilli()
 }
 
 // listed is what fits, by transactional id.
@@ -111,10 +119,4 @@ func (f *transactionFilter) listed(replies []any) (all []kmsg.ListTransactionsRe
 		return cmp.Compare(a.TransactionalID, b.TransactionalID)
 	})
 	return all
-}
-
-// milliseconds is so many of them, and not more than a hundred years, with which times can be reckoned.
-func milliseconds(ms int64) time.Duration {
-	const most = 100 * 365 * 24 * time.Hour
-	return time.Duration(min(ms, most.Milliseconds())) * time.Millisecond
 }

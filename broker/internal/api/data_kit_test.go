@@ -32,6 +32,12 @@ func inBrokerOver(t *testing.T, fs vfs.FS, test func(b *testBroker)) {
 
 func startData(t testing.TB, fs vfs.FS, static map[string]string) *testBroker {
 	t.Helper()
+	return startDataWith(t, fs, static, Deps{})
+}
+
+// startDataWith is startData with coordinators.
+func startDataWith(t testing.TB, fs vfs.FS, static map[string]string, coordinators Deps) *testBroker {
+	t.Helper()
 	var table *partition.Table
 	c, err := catalog.Open(fs, "catalog", catalog.Options{
 		Random: rand.NewChaCha8([32]byte{}),
@@ -64,7 +70,10 @@ func startData(t testing.TB, fs vfs.FS, static map[string]string) *testBroker {
 			t.Error(err)
 		}
 	})
-	h := New(Deps{Catalog: c, NodeID: 1, Static: static, Broker: broker, Now: time.Now, Table: table})
+	h := New(Deps{
+		Catalog: c, NodeID: 1, Static: static, Broker: broker, Now: time.Now, Table: table,
+		Groups: coordinators.Groups, Transactions: coordinators.Transactions,
+	})
 	b := &testBroker{Handler: h, t: t}
 	b.serve()
 	return b

@@ -11,7 +11,7 @@ import (
 
 // An error anywhere in a response is counted, whatever is served.
 func TestErrorInFindsEveryError(t *testing.T) {
-	b := startWith(t, vfs.NewMemory(), nil, &fakeGroups{})
+	b := startWhole(t, vfs.NewMemory(), nil, Deps{Groups: &fakeGroups{}, Transactions: &fakeTransactions{}})
 	for key := range b.table {
 		if key <= 1 {
 			continue // Produce and Fetch tell theirs themselves

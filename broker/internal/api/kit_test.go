@@ -38,11 +38,20 @@ func startOver(t testing.TB, fs vfs.FS, static map[string]string) *testBroker {
 // startWith is startOver with a coordinator of groups.
 func startWith(t testing.TB, fs vfs.FS, static map[string]string, groups Groups) *testBroker {
 	t.Helper()
+	return startWhole(t, fs, static, Deps{Groups: groups})
+}
+
+// startWhole is startOver with coordinators.
+func startWhole(t testing.TB, fs vfs.FS, static map[string]string, coordinators Deps) *testBroker {
+	t.Helper()
 	c, err := catalog.Open(fs, "catalog", catalog.Options{Random: rand.NewChaCha8([32]byte{})})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := New(Deps{Catalog: c, Groups: groups, NodeID: 1, Static: static, Now: func() time.Time { return time.UnixMilli(1_000_000) }})
+	h := New(Deps{
+		Catalog: c, Groups: coordinators.Groups, Transactions: coordinators.Transactions,
+		NodeID: 1, Static: static, Now: func() time.Time { return time.UnixMilli(1_000_000) },
+	})
 	h.Broker = func() *settings.Broker {
 		b, err := settings.ResolveBroker(h.layers(c.Snapshot()))
 		if err != nil {

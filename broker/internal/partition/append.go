@@ -26,6 +26,9 @@ type Append struct {
 
 	Result Result // once Done was called
 
+	checked bool  // by Check
+	fault   error // that it found
+
 	header  record.Header
 	came    int64 // ms
 	stamped int64 // log append time, -1 without
@@ -113,13 +116,18 @@ func (a *Append) finish(r Result) {
 	a.Done.Appended(a)
 }
 
+// Check validates a.Records, so that the Append need not: that may be called on a goroutine which others wait for. What is
+// wrong with them is told by the Append.
+func (p *Partition) Check(a *Append) { a.fault, a.checked = p.validate(a), true }
+
 // Append validates a.Records, gives them their place in the log and sees to it that they get there.
 func (p *Partition) Append(a *Append) {
 	if code := p.Refusal(); code != 0 {
+		a.checked = false
 		a.finish(failure(code))
 		return
 	}
-	if refused := p.validate(a); refused != nil {
+	if refused := p.verdict(a); refused != nil {
 		a.finish(p.refused(refused))
 		return
 	}
@@ -128,6 +136,16 @@ func (p *Partition) Append(a *Append) {
 		return
 	}
 	p.submit(a)
+}
+
+// verdict is what Check has found, or finds now.
+func (p *Partition) verdict(a *Append) error {
+	if !a.checked {
+		p.Check(a)
+	}
+	fault := a.fault
+	a.checked, a.fault = false, nil
+	return fault
 }
 
 // barred is the result of an append that the disk does not let in now.

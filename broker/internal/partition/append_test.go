@@ -38,6 +38,42 @@ func TestAppendInEveryMode(t *testing.T) {
 	}
 }
 
+// TestAppendAfterCheck: what Check has found is not looked for again, and is of that one append alone.
+func TestAppendAfterCheck(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.start()
+		p := w.create("t", 1).Partition(0)
+		expect := func(what string, a *waitFor, told int, want int16) {
+			t.Helper()
+			synctest.Wait()
+			if a.count() != told || a.Result.Code != want {
+				t.Errorf("%s: told %d times, %+v", what, a.count(), a.Result)
+			}
+		}
+		torn := batch(1)
+		torn[len(torn)-1] ^= 1
+		a := &waitFor{}
+		a.Records, a.Done = torn, a
+		p.Check(&a.Append)
+		torn[len(torn)-1] ^= 1 // mended too late
+		p.Append(&a.Append)
+		expect("damaged when it was checked", a, 1, kerr.CorruptMessage.Code)
+		p.Append(&a.Append)
+		expect("used again", a, 2, 0)
+		a.Records = batch(1)
+		p.Check(&a.Append)
+		p.setState(offline, nil)
+		p.Append(&a.Append)
+		expect("offline", a, 3, kerr.KafkaStorageError.Code)
+		p.setState(online, nil)
+		torn[len(torn)-1] ^= 1
+		a.Records = torn
+		p.Append(&a.Append)
+		expect("damaged, and not checked", a, 4, kerr.CorruptMessage.Code)
+		w.stop()
+	})
+}
+
 // TestLeaderEpochIsStamped: the epoch is this start's (T10).
 func TestLeaderEpochIsStamped(t *testing.T) {
 	inBubble(t, func(w *world) {
