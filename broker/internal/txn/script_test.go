@@ -30,7 +30,7 @@ var rewrite = flag.Bool("rewrite", false, "write what happens into testdata/*.tx
 //	A is B | A is 7/3             A takes what B knows, or is told
 //	finish                        answers the asks; early: though their time has not come
 //	epoch 32766                   what is stored of tx gets another epoch, and the machine is loaded again
-//	describe | list | count | notes | records | restart
+//	describe | list | count | reach | unended | notes | records | restart
 //
 // All have id=tx. Of requests also v=, conn=, pid= and epoch= may be told, and off=t-0,… gone=t-0,… what the caller has
 // found unreachable or gone. A client goes on with what it was told last; "quietly" it does not hear the answer. "failing":
@@ -101,7 +101,7 @@ func (s *script) run(words []string) []string {
 		s.rewind(o.take("id", "tx"), int16(s.number(words[1])))
 	case "records", "notes":
 		s.show(words[0])
-	case "describe", "list", "count":
+	case "describe", "list", "count", "reach", "unended":
 		s.ask(words[0], o)
 	default:
 		s.act(s.client(words[0]), words[1], parseOptions(words[2:]))
@@ -301,11 +301,21 @@ func (s *script) ask(what string, o options) {
 		for _, l := range s.step(List{}).([]Listed) {
 			s.say("%s %d %s since %v", l.TransactionalID, l.ProducerID, l.TransactionState, l.Started.UTC().Format("15:04:05"))
 		}
+	case "reach":
+		s.sayReached(s.step(Reach{TransactionalID: o.take("id", "tx")}).(Reached))
+	case "unended":
+		for _, r := range s.step(Unended{}).([]Reached) {
+			s.sayReached(r)
+		}
 	case "count":
 		c := s.step(Count{}).(Counts)
 		s.say("%v committed %d aborted %d timed out %d fenced %d late %d expired %d oldest %q", c.States,
 			c.Committed, c.Aborted, c.TimedOut, c.Fenced, c.Late, c.Expired, c.OldestID)
 	}
+}
+
+func (s *script) sayReached(r Reached) {
+	s.say("%v reaches %s", identity{r.ProducerID, r.Epoch}, sayPartitions(r.Partitions))
 }
 
 func (s *script) show(what string) {
