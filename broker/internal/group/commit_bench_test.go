@@ -34,6 +34,37 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
+// BenchmarkTransaction is the coordinator's own share of a transaction that commits offsets: the guard, TxnOffsetCommit of so
+// many partitions, and the marker, with so many others open meanwhile.
+func BenchmarkTransaction(b *testing.B) {
+	for _, c := range []struct{ partitions, others int }{{1, 0}, {1, 1000}, {100, 0}} {
+		b.Run(fmt.Sprintf("partitions=%d,open=%d", c.partitions, c.others), func(b *testing.B) {
+			w := newWorld(b, offsetSettings())
+			for i := range c.others {
+				w.txn(producer(int64(100+i), 0), "group", "orders", int32(i+c.partitions), 0)
+			}
+			of := producer(7, 0)
+			r := txnOf(of, "group", "orders", 0, 0)
+			for p := range int32(c.partitions - 1) {
+				r.Topics[0].Partitions = append(r.Topics[0].Partitions, kmsg.TxnOffsetCommitRequestTopicPartition{Partition: p + 1})
+			}
+			ended := machine.Record{Producer: of, Marker: &machine.Marker{Commit: true}}
+			b.ReportAllocs()
+			for b.Loop() {
+				r.Topics[0].Partitions[0].Offset++
+				token := w.m.Step(w.now, 1, Guard{Group: "group", ProducerID: of.ID}).Replies[0].Value.(GuardToken)
+				for _, rec := range w.m.Step(w.now, 1, TxnCommit{Request: r, Token: token}).Records {
+					w.m.Apply(rec)
+				}
+				w.m.Apply(ended)
+			}
+			if w.m.offsets.pending != int64(c.others) || w.m.offsets.stored != int64(c.partitions) {
+				b.Fatalf("%d pending, %d stored", w.m.offsets.pending, w.m.offsets.stored)
+			}
+		})
+	}
+}
+
 // BenchmarkReplay reads back a million offsets: a thousand groups on ten topics of a hundred partitions. It reports what one
 // offset costs to keep.
 func BenchmarkReplay(b *testing.B) {

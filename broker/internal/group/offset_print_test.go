@@ -153,6 +153,9 @@ func describeFetch(g *kmsg.OffsetFetchResponseGroup) (out []string) {
 		return []string{codeName(g.ErrorCode)}
 	}
 	for _, t := range g.Topics {
+		if len(t.Partitions) == 0 {
+			out = append(out, t.Topic+" without partitions")
+		}
 		for _, p := range t.Partitions {
 			line := fmt.Sprintf("%s/%d %d", t.Topic, p.Partition, p.Offset)
 			if p.LeaderEpoch != noLeaderEpoch {
