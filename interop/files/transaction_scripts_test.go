@@ -16,10 +16,12 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/skeinstream/skein/interop/internal/admin"
 	"github.com/skeinstream/skein/interop/internal/report"
 	"github.com/skeinstream/skein/interop/internal/root"
+	"github.com/skeinstream/skein/interop/internal/skein"
 	"github.com/skeinstream/skein/interop/internal/target"
 	"github.com/skeinstream/skein/interop/kafka"
 )
@@ -45,31 +47,9 @@ var known = map[string]string{
 // TestTransactionScripts: Kafka answers the requests of the coordinator's scripts as the scripts say, but where known says
 // otherwise.
 func TestTransactionScripts(t *testing.T) {
-	source, err := root.Skein()
-	if err != nil {
-		t.Fatal(err)
-	}
-	names, err := filepath.Glob(filepath.Join(source, filepath.FromSlash(transactionScripts)))
-	if err != nil || len(names) == 0 {
-		t.Fatalf("no scripts: %v", err)
-	}
 	broker := target.Kafka(t, kafka.Options{Settings: map[string]string{"transaction.abort.timed.out.transaction.cleanup.interval.ms": "20"}})
-	if err := admin.CreateTopics(t.Context(), broker.Addr, 6, nil, "t", "u", "a", "b"); err != nil {
-		t.Fatal(err)
-	}
-	all := &plays{used: map[string]bool{}}
-	t.Run("scripts", func(t *testing.T) {
-		for _, name := range names {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !unplayable.Match(text) {
-				base := strings.TrimSuffix(filepath.Base(name), ".txt")
-				t.Run(base, func(t *testing.T) { t.Parallel(); all.play(t, broker.Addr, base, string(text)) })
-			}
-		}
-	})
+	all := &plays{addr: broker.Addr, differs: known, used: map[string]bool{}}
+	all.playAll(t)
 	for k := range known {
 		if !all.used[k] {
 			t.Errorf("%q is no difference any more", k)
@@ -78,22 +58,69 @@ func TestTransactionScripts(t *testing.T) {
 	report.Note(t, report.Shown, "transaction scripts", "%d scripts with %d answers were played to Kafka; %d requests are answered otherwise on purpose", all.scripts, all.answers, len(known))
 }
 
-// plays are all scripts.
-type plays struct {
-	mu               sync.Mutex
-	used             map[string]bool // of known
-	scripts, answers int
-}
-
-func (all *plays) play(t *testing.T, addr, name, text string) {
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+// TestTransactionScriptsOnSkein: our broker answers as the scripts of its coordinator say, late requests over old connections
+// too, and never that somebody should come again.
+func TestTransactionScriptsOnSkein(t *testing.T) {
+	broker, err := skein.Start(t, skein.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
-	p := &play{driver: &driver{t: t, addr: addr, conn: conn, producers: map[string]*producer{}}, name: name, ids: map[int64]int64{-1: -1}, used: map[string]bool{}}
+	if served, err := admin.Advertises(t.Context(), broker.Addr, kmsg.EndTxn.Int16()); err != nil || !served {
+		report.Note(t, report.Lacks, "skein", "no transactions yet: scripts were not played (%v)", err)
+		return
+	}
+	all := &plays{addr: broker.Addr, atOnce: true, used: map[string]bool{}}
+	all.playAll(t)
+	report.Note(t, report.Shown, "transaction scripts", "%d scripts with %d answers were played to Skein", all.scripts, all.answers)
+}
+
+// plays are all scripts.
+type plays struct {
+	addr    string
+	differs map[string]string
+	atOnce  bool // CONCURRENT_TRANSACTIONS is an answer, not a reason to come again
+
+	mu               sync.Mutex
+	used             map[string]bool // of differs
+	scripts, answers int
+}
+
+// playAll plays the scripts side by side, each with transactional ids of its own.
+func (all *plays) playAll(t *testing.T) {
+	source, err := root.Skein()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := filepath.Glob(filepath.Join(source, filepath.FromSlash(transactionScripts)))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	if err := admin.CreateTopics(t.Context(), all.addr, 6, nil, "t", "u", "a", "b"); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("scripts", func(t *testing.T) {
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !unplayable.Match(text) {
+				base := strings.TrimSuffix(filepath.Base(name), ".txt")
+				t.Run(base, func(t *testing.T) { t.Parallel(); all.play(t, base, string(text)) })
+			}
+		}
+	})
+}
+
+func (all *plays) play(t *testing.T, name, text string) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	p := &play{
+		driver: &driver{t: t, addr: all.addr, producers: map[string]*producer{}}, plays: all, name: name,
+		conns: map[string]net.Conn{}, ids: map[int64]int64{-1: -1}, used: map[string]bool{},
+	}
+	defer p.close()
+	p.connect(ctx, "0")
 	p.find(ctx)
 	n := p.script(ctx, text)
 	all.mu.Lock()
@@ -105,9 +132,30 @@ func (all *plays) play(t *testing.T, addr, name, text string) {
 // play is a script under way.
 type play struct {
 	*driver
-	name string
-	ids  map[int64]int64 // Kafka's producer ids by ours
-	used map[string]bool // of known
+	plays *plays
+	name  string
+	conns map[string]net.Conn // by the number that the script gives them
+	ids   map[int64]int64     // the broker's producer ids by those of the script
+	used  map[string]bool     // of plays.differs
+}
+
+// connect sends what follows over one of the script's connections, which are made in the order in which they are needed.
+func (p *play) connect(ctx context.Context, number string) {
+	p.t.Helper()
+	if p.conns[number] == nil {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", p.addr)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		p.conns[number] = conn
+	}
+	p.conn = p.conns[number]
+}
+
+func (p *play) close() {
+	for _, c := range p.conns {
+		c.Close()
+	}
 }
 
 // script plays every request and compares the answers; it returns how many there were.
@@ -133,12 +181,12 @@ func (p *play) script(ctx context.Context, text string) int {
 			}
 			n++
 			got, key := p.answer(ctx, command, want), p.name+": "+command
-			switch _, differs := known[key]; {
+			switch _, differs := p.plays.differs[key]; {
 			case got == want:
 			case differs:
 				p.used[key] = true
 			default:
-				p.t.Errorf("line %d: %s: Kafka says %q, we say %q", number, command, got, want)
+				p.t.Errorf("line %d: %s: the broker says %q, the script %q", number, command, got, want)
 			}
 		}
 	}
@@ -169,12 +217,15 @@ func (p *play) wait(ctx context.Context, began time.Time, moment string) {
 
 var told = regexp.MustCompile(`producer (\d+)/(\d+)`)
 
-// answer sends a command's request and says what Kafka answers in the words of the scripts.
+// answer sends a command's request and says what the broker answers in the words of the scripts.
 func (p *play) answer(ctx context.Context, command, want string) string {
 	p.t.Helper()
 	c := p.parse(command)
+	if number, given := c.named["conn"]; given {
+		p.connect(ctx, number)
+	}
 	code, got := p.request(ctx, c)
-	for wait := 0; (starting(code) || code == kerr.ConcurrentTransactions.Code) && want != "CONCURRENT_TRANSACTIONS" && wait < 200; wait++ {
+	for wait := 0; (starting(code) || !p.plays.atOnce && code == kerr.ConcurrentTransactions.Code) && want != "CONCURRENT_TRANSACTIONS" && wait < 200; wait++ {
 		soon(ctx)
 		code, got = p.request(ctx, c)
 	}
