@@ -15,7 +15,6 @@ type dataState struct {
 	fetches  fetchPool
 	sessions *fetchsession.Cache
 	ready    readyFetches
-	ids      producerIDs
 	// slow runs what waits for the disk and is asked for rarely.
 	slow serial
 }
@@ -50,7 +49,6 @@ func dataEntries() []entry {
 		fetchEntry(),
 		listOffsetsEntry(),
 		deleteRecordsEntry(),
-		initProducerIDEntry(),
 		offsetForLeaderEpochEntry(),
 		describeLogDirsEntry(),
 		describeProducersEntry(),

@@ -208,40 +208,6 @@ func TestOffsetForLeaderEpoch(t *testing.T) {
 	})
 }
 
-// TestInitProducerID is T19: ids ascend and never come twice, also over the end of a block.
-func TestInitProducerID(t *testing.T) {
-	id, empty := "id", ""
-	inBroker(t, nil, func(b *testBroker) {
-		for want := range int64(producerBlock + 3) {
-			req := kmsg.NewPtrInitProducerIDRequest()
-			r := ask[*kmsg.InitProducerIDResponse](b, int16(want%6), req)
-			if r.ErrorCode != 0 || r.ProducerID != want || r.ProducerEpoch != 0 {
-				t.Fatalf("%+v, want id %d", r, want)
-			}
-		}
-		for _, test := range []struct {
-			name     string
-			id       *string
-			producer int64
-			epoch    int16
-			want     int16
-		}{
-			{"an epoch without a producer", nil, -1, 3, kerr.InvalidRequest.Code},
-			{"a producer without an epoch", nil, 4, -1, kerr.InvalidRequest.Code},
-			{"an empty transactional id", &empty, -1, -1, kerr.InvalidRequest.Code},
-			{"a transactional id", &id, -1, -1, kerr.UnsupportedVersion.Code},
-			{"an idempotent producer with an id", nil, 4, 3, 0},
-		} {
-			req := kmsg.NewPtrInitProducerIDRequest()
-			req.TransactionalID, req.ProducerID, req.ProducerEpoch = test.id, test.producer, test.epoch
-			r := ask[*kmsg.InitProducerIDResponse](b, 4, req)
-			if r.ErrorCode != test.want || r.ErrorCode != 0 && (r.ProducerID != -1 || r.ProducerEpoch != -1) {
-				t.Errorf("%s: %+v, want %d", test.name, r, test.want)
-			}
-		}
-	})
-}
-
 // TestDescribeProducers is P7.14: idempotent producers are listed.
 func TestDescribeProducers(t *testing.T) {
 	describe := func(b *testBroker, topic string, partition int32) kmsg.DescribeProducersResponseTopicPartition {

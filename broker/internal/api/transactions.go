@@ -12,9 +12,10 @@ import (
 // What the requests about transactions share. As with groups, each becomes inputs for the machines of the transactional ids
 // that it names.
 
-// transactionEntries lists the requests about transactions; some are about groups, too.
+// transactionEntries lists the requests about transactions; some are about groups, or about producers without, too.
 func transactionEntries() []entry {
 	return []entry{
+		initProducerIDEntry(),
 		addPartitionsToTxnEntry(),
 		addOffsetsToTxnEntry(),
 		endTxnEntry(),

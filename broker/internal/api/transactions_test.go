@@ -97,6 +97,7 @@ func TestInitProducerIDOfTransactions(t *testing.T) {
 			{pointer("x"), 5, 3, [3]int64{0, 70, 7}, 1},
 			{nil, -1, -1, [3]int64{0, 0, 0}, 0},
 			{nil, 5, 3, [3]int64{0, 1, 0}, 0},
+			{nil, 5, -1, [3]int64{42, -1, -1}, 0},
 		} {
 			req := kmsg.NewPtrInitProducerIDRequest()
 			req.TransactionalID, req.ProducerID, req.ProducerEpoch, req.TransactionTimeoutMillis = test.id, test.producer, test.epoch, 1000
@@ -110,6 +111,23 @@ func TestInitProducerIDOfTransactions(t *testing.T) {
 					t.Errorf("asked %+v", in)
 				}
 			}
+		}
+	})
+}
+
+// A producer without transactions waits for no coordinator; when no ids can be set aside it is told to come again.
+func TestInitProducerIDWithoutTransactions(t *testing.T) {
+	f := &fakeTransactions{}
+	withTransactions(t, nil, f, &fakeGroups{}, func(b *testBroker) {
+		for v := int16(0); v <= 5; v++ {
+			r := ask[*kmsg.InitProducerIDResponse](b, v, kmsg.NewPtrInitProducerIDRequest())
+			if r.ErrorCode != 0 || r.ProducerID != int64(v) || r.ProducerEpoch != 0 {
+				t.Errorf("v%d: %+v", v, r)
+			}
+		}
+		f.err = errors.New("no room")
+		if r := ask[*kmsg.InitProducerIDResponse](b, 5, kmsg.NewPtrInitProducerIDRequest()); r.ErrorCode != kerr.CoordinatorLoadInProgress.Code || r.ProducerID != -1 || r.ProducerEpoch != -1 {
+			t.Errorf("%+v", r)
 		}
 	})
 }
