@@ -19,6 +19,7 @@ type wire struct {
 	conn    net.Conn
 	sent    []kmsg.Request // not answered yet
 	next    int32
+	old     bool // it speaks oldVersions
 	answers chan answer
 }
 
@@ -30,7 +31,17 @@ type answer struct {
 
 // versions are those that wire speaks, all but ApiVersions: the newest that name topics by their names.
 func versions() map[int16]int16 {
-	return map[int16]int16{0: 12, 1: 12, 2: 7, 3: 12, 8: 9, 9: 9, 10: 4, 11: 9, 12: 4, 13: 5, 14: 5, 15: 6, 16: 5, 19: 7, 20: 5, 21: 2, 22: 4, 23: 4, 32: 4, 37: 3, 42: 3, 44: 1, 47: 0}
+	return map[int16]int16{0: 12, 1: 12, 2: 7, 3: 12, 8: 9, 9: 9, 10: 4, 11: 9, 12: 4, 13: 5, 14: 5, 15: 6, 16: 5, 19: 7, 20: 5, 21: 2, 22: 4, 23: 4, 24: 3, 25: 3, 26: 5, 27: 1, 28: 5, 32: 4, 37: 3, 42: 3, 44: 1, 47: 0, 61: 0, 65: 0, 66: 1}
+}
+
+// oldVersions are those of clients before KIP-890, where they are others.
+func oldVersions() map[int16]int16 { return map[int16]int16{0: 10, 26: 3, 28: 3} }
+
+func (w *wire) version(key int16) int16 {
+	if v, old := oldVersions()[key]; old && w.old {
+		return v
+	}
+	return versions()[key]
 }
 
 func dial(b *Broker) (*wire, error) {
@@ -67,7 +78,7 @@ func (w *wire) read() {
 }
 
 func (w *wire) send(req kmsg.Request) error {
-	req.SetVersion(versions()[req.Key()])
+	req.SetVersion(w.version(req.Key()))
 	w.sent = append(w.sent, req)
 	w.next++
 	_ = w.conn.SetWriteDeadline(time.Now().Add(patience))
