@@ -1,8 +1,8 @@
 // Command assign sets Skein's sticky assignor beside those of franz-go, Sarama
 // and Kafka (the client's and the group coordinator's): the same groups, in one
 // run on one machine, each implementation in a process of its own, one after
-// the other. What counts is the ratios, and who is optimal. docs/benchmarks.md
-// tells how to read the table.
+// the other. What counts is the ratios, and who is optimal.
+// docs/benchmarks-assign.md tells how to read the table.
 package main
 
 import (

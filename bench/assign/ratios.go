@@ -23,7 +23,6 @@ var pairs = []pair{
 	{"java client", "skein", func(r row) float64 { return byKind(r, 5, 1000) }},
 	{"java server", "skein", func(r row) float64 { return byKind(r, 1, 5) }},
 	{"sarama", "skein", nil},
-	{"librdkafka", "skein", nil},
 }
 
 func (r row) equal() bool { return strings.HasPrefix(r.Scenario, "equal") }
