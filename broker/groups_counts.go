@@ -80,6 +80,7 @@ func (g *groups) sum(shards, serving int) monitor.Groups {
 		}
 		all.Members += s.last.Members
 		all.Offsets += s.last.Offsets
+		all.Pending += s.last.Pending
 		all.Rebalances += s.before.rebalances + s.last.Rebalances
 		all.Commits += s.before.commits + s.last.Commits
 		all.Expired += s.before.expired + s.last.Expired

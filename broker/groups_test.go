@@ -220,7 +220,7 @@ func TestMetricsOfGroups(t *testing.T) {
 		expectMetrics(t, h.b,
 			`skein_group_shards{state="serving"} 50`, `skein_group_shards{state="loading"} 0`,
 			`skein_groups{state="Stable"} 1`, `skein_groups{state="Empty"} 1`, `skein_group_members 1`,
-			`skein_group_offsets 1`, `skein_group_offset_commits_total 1`, `skein_group_rebalances_total 1`,
+			`skein_group_offsets 1`, `skein_group_offsets_pending 0`, `skein_group_offset_commits_total 1`, `skein_group_rebalances_total 1`,
 			`skein_group_offsets_expired_total 0`, `skein_group_offsets_deleted_total 0`, `skein_coordinator_load_seconds_count 50`)
 		h.deleteTopic("t")
 		synctest.Wait()
@@ -230,7 +230,7 @@ func TestMetricsOfGroups(t *testing.T) {
 
 // Totals go on when a machine is made anew.
 func TestTotalsOutliveAMachine(t *testing.T) {
-	g := newGroups(nil)
+	g := &groups{counts: countsByShard{}}
 	g.counts[3] = shardCounts{}
 	for _, n := range []int64{5, 7, 2, 3} {
 		g.noteCounts(3, countsOf(n))

@@ -13,6 +13,7 @@ type Groups struct {
 	States          map[string]int // groups by state
 	Members         int
 	Offsets         int64 // committed ones that are kept
+	Pending         int64 // offsets of open transactions
 
 	Rebalances, Commits, Expired, Deleted int64
 }
@@ -36,6 +37,7 @@ var (
 	groupsDesc        = prometheus.NewDesc("skein_groups", "Consumer groups, by state.", []string{"state"}, nil)
 	membersDesc       = prometheus.NewDesc("skein_group_members", "Members of all consumer groups.", nil, nil)
 	offsetsDesc       = prometheus.NewDesc("skein_group_offsets", "Committed offsets that are kept.", nil, nil)
+	pendingDesc       = prometheus.NewDesc("skein_group_offsets_pending", "Offsets in transactions that are open.", nil, nil)
 	rebalancesDesc    = prometheus.NewDesc("skein_group_rebalances_total", "Rebalances of consumer groups that were completed.", nil, nil)
 	offsetCommitsDesc = prometheus.NewDesc("skein_group_offset_commits_total", "Offsets that were committed.", nil, nil)
 	expiredDesc       = prometheus.NewDesc("skein_group_offsets_expired_total", "Offsets that were dropped since nobody needed them for their time of retention.", nil, nil)
@@ -45,7 +47,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (g groups) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{shardsDesc, groupsDesc, membersDesc, offsetsDesc, rebalancesDesc, offsetCommitsDesc, expiredDesc, deletedDesc, loadsDesc} {
+	for _, d := range []*prometheus.Desc{shardsDesc, groupsDesc, membersDesc, offsetsDesc, pendingDesc, rebalancesDesc, offsetCommitsDesc, expiredDesc, deletedDesc, loadsDesc} {
 		to <- d
 	}
 }
@@ -63,6 +65,7 @@ func (g groups) Collect(to chan<- prometheus.Metric) {
 	}
 	gauge(membersDesc, float64(now.Members))
 	gauge(offsetsDesc, float64(now.Offsets))
+	gauge(pendingDesc, float64(now.Pending))
 	for d, v := range map[*prometheus.Desc]int64{rebalancesDesc: now.Rebalances, offsetCommitsDesc: now.Commits, expiredDesc: now.Expired, deletedDesc: now.Deleted} {
 		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v))
 	}
