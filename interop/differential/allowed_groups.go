@@ -10,8 +10,6 @@ func wantedAboutGroups() []allowance {
 		{request: "OffsetFetch", step: regexp.QuoteMeta(againText), path: `.*#2`, target: `\(absent\)`, reason: "OffsetFetch answers a partition that is named again once"},
 		{request: "OffsetFetch", step: regexp.QuoteMeta(againText), path: `.*\.Partitions`, kafka: `\(absent\)`, target: `null|empty`, reason: "OffsetFetch answers a partition that is named again once"},
 		{request: "OffsetCommit", path: `\.Topics\[.*\]\.(Topic|TopicID)#2`, kafka: `\(absent\)`, reason: "OffsetCommit, OffsetFetch and OffsetDelete answer in the order"},
-		{request: "FindCoordinator", step: `type 1 `, path: `.*ErrorCode`, target: `UNSUPPORTED_VERSION`, element: true,
-			reason: "InitProducerId with a transactional id, and FindCoordinator for one"},
 		{request: "OffsetDelete", path: `\.Topics\[.*\]\.Topic#2`, kafka: `\(absent\)`, reason: "OffsetCommit, OffsetFetch and OffsetDelete answer in the order"},
 		{request: "JoinGroup", path: `\.ErrorCode`, kafka: `UNKNOWN_SERVER_ERROR`, target: `UNKNOWN_MEMBER_ID|FENCED_INSTANCE_ID`, element: true,
 			reason: "JoinGroup with an id that was handed out and an instance id"},

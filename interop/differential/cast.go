@@ -206,8 +206,11 @@ func (c *cast) joined(by string, r *kmsg.JoinGroupResponse) {
 	}
 }
 
-// leaders are who leads and who led before, by name.
+// leaders are who leads and who led before, by name; "" is nobody.
 func (c *cast) leaders() (l struct{ now, before string }) {
-	l.now, l.before = c.memberName(c.leader), c.memberName(c.before)
+	l.now = c.memberName(c.leader)
+	if c.before != "" {
+		l.before = c.memberName(c.before)
+	}
 	return l
 }

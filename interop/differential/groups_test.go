@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	groupsForFlag   = flag.Duration("groupsfor", 30*time.Second, "how long to go on drawing cases about groups")
+	groupsForFlag   = flag.Duration("groupsfor", 25*time.Second, "how long to go on drawing cases about groups")
 	groupsStepsFlag = flag.Int("groupsteps", 45, "steps a case about groups")
 	scriptsFlag     = flag.String("scripts", "", "play the scripts of this pattern instead")
 	answersFlag     = flag.Bool("answers", false, "show what Kafka answers")

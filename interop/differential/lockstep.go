@@ -3,6 +3,7 @@ package differential
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -182,7 +183,7 @@ func (p *pair) flightOf(by string) *flight {
 func (p *pair) released(grace time.Duration) []exchange {
 	end := time.Now().Add(grace)
 	var all []exchange
-	for _, f := range append([]*flight(nil), p.flights...) {
+	for _, f := range p.flights { // await makes another list
 		if e, landed := p.await(f, time.Until(end)); landed {
 			e.later = true
 			all = append(all, e)
@@ -195,12 +196,8 @@ func (p *pair) released(grace time.Duration) []exchange {
 func (p *pair) await(f *flight, grace time.Duration) (e exchange, landed bool) {
 	e.step = f.step
 	var late <-chan time.Time
-	if grace > 0 {
-		late = time.After(grace)
-	} else {
-		now := make(chan time.Time, 1)
-		now <- time.Now()
-		late = now
+	if len(f.kafka)+len(f.target) == 0 {
+		late = time.After(max(0, grace))
 	}
 	select {
 	case r := <-f.kafka:
@@ -210,13 +207,17 @@ func (p *pair) await(f *flight, grace time.Duration) (e exchange, landed bool) {
 	case <-late:
 		return e, false
 	}
-	for i, other := range p.flights {
-		if other == f {
-			p.flights = append(p.flights[:i:i], p.flights[i+1:]...)
-			break
-		}
-	}
+	p.flights = slices.DeleteFunc(slices.Clone(p.flights), func(other *flight) bool { return other == f })
 	return e, true
+}
+
+// patience is how long one side may take once the other has answered; where
+// Kafka is known to stay silent that is not long.
+func (s step) patience() time.Duration {
+	if strings.Contains(s.text, noRoomText) || strings.Contains(s.text, namedTwiceText) {
+		return time.Second
+	}
+	return oneSided
 }
 
 // waited is the answer of the second side.
@@ -224,7 +225,7 @@ func (p *pair) waited(f *flight, s *side, answer chan reply) outcome {
 	select {
 	case r := <-answer:
 		return p.taken(f, s, r)
-	case <-time.After(oneSided):
+	case <-time.After(f.step.patience()):
 		s.cast.hangUp(f.step.by)
 		<-answer
 		return outcome{lines: []string{"answer = none"}}
@@ -256,5 +257,5 @@ func (p *pair) choseFreely(exchanges []exchange) bool {
 		joined = joined || e.step.by != ""
 	}
 	k, t := p.kafka.cast.leaders(), p.target.cast.leaders()
-	return joined && k.before == t.before && k.now != t.now && k.now != k.before && t.now != t.before
+	return joined && k.before == t.before && k.before != "" && k.now != t.now && k.now != k.before && t.now != t.before
 }

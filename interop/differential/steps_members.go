@@ -133,7 +133,7 @@ func (w *groupWorld) deleteGroups() step {
 }
 
 func (w *groupWorld) findCoordinator() step {
-	f := findSpec{version: w.version(kmsg.FindCoordinator), kind: pick(w.world, []int8{0, 0, 0, 0, 2, 3, -1, 77})}
+	f := findSpec{version: w.version(kmsg.FindCoordinator), kind: pick(w.world, []int8{0, 0, 0, 0, 1, 2, 3, -1, 77})}
 	f.keys = pick(w.world, [][]string{{w.group}, {w.group, w.group + "-missing"}, {w.group, w.group}, {""}, {}, {"a:b"}})
 	return f.step()
 }

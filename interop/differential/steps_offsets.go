@@ -113,7 +113,16 @@ func (w *groupWorld) offsetDelete() step {
 	return offsetDeleteSpec{group: w.someGroup(), topics: w.fetchTopics(0)}.step()
 }
 
-func (w *groupWorld) newTopic() step { return w.createOne("plain") }
+// newTopic makes one, or one anew whose name offsets were committed under.
+func (w *groupWorld) newTopic() step {
+	for _, t := range w.topics {
+		if t.gone {
+			t.gone = false
+			return w.createStep([]topicSpec{{name: t.name, partitions: t.partitions, replicas: 1}}, false)
+		}
+	}
+	return w.createOne("plain")
+}
 
 // deleteOne deletes a topic, and with it what is committed for it. The
 // coordinators hear of it a moment later.
