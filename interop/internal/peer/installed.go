@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/skeinstream/skein/interop/internal/cache"
 	"github.com/skeinstream/skein/interop/internal/maven"
@@ -29,7 +31,17 @@ func javaClients() []Client {
 }
 
 func openJava(ctx context.Context, dir, version string) (Conn, error) {
-	source, err := clientFile("java", "Main.java")
+	cmd, err := Java(ctx, version, "Main", nil)
+	if err != nil {
+		return nil, err
+	}
+	return startProgram("java "+version, dir, cmd)
+}
+
+// Java is a program under clients/java, compiled against a release of the Java
+// client and ready to be started; flags are those of the Java machine.
+func Java(ctx context.Context, version, class string, flags []string, args ...string) (*exec.Cmd, error) {
+	source, err := clientFile("java", class+".java")
 	if err != nil {
 		return nil, err
 	}
@@ -41,11 +53,12 @@ func openJava(ctx context.Context, dir, version string) (Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	classPath, err := maven.Compile(ctx, "java-program-"+version, source, libraries)
+	classPath, err := maven.Compile(ctx, "java-"+strings.ToLower(class)+"-"+version, source, libraries)
 	if err != nil {
 		return nil, err
 	}
-	return startProgram("java "+version, dir, exec.Command("java", "-Xmx512m", "-XX:+UseSerialGC", "-cp", classPath, "Main"))
+	all := slices.Concat([]string{"-Xmx512m", "-XX:+UseSerialGC"}, flags, []string{"-cp", classPath, class}, args)
+	return exec.Command("java", all...), nil
 }
 
 func pythonClients() []Client {
@@ -118,6 +131,16 @@ func nodeClients() []Client {
 }
 
 func openNode(ctx context.Context, dir, name, program string) (Conn, error) {
+	cmd, err := Node(ctx, program)
+	if err != nil {
+		return nil, err
+	}
+	return startProgram(name, dir, cmd)
+}
+
+// Node is a program under clients/node, ready to be started with the clients
+// for Node installed.
+func Node(ctx context.Context, program string, args ...string) (*exec.Cmd, error) {
 	lockFile, err := clientFile("node", "package-lock.json")
 	if err != nil {
 		return nil, err
@@ -145,9 +168,9 @@ func openNode(ctx context.Context, dir, name, program string) (Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command("node", filepath.Join(source, program))
+	cmd := exec.Command("node", append([]string{filepath.Join(source, program)}, args...)...)
 	cmd.Env = append(os.Environ(), "SKEIN_INTEROP_NODE="+installed)
-	return startProgram(name, dir, cmd)
+	return cmd, nil
 }
 
 // clientFile is a file under clients/.

@@ -3,6 +3,7 @@
 package target
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"strings"
@@ -28,13 +29,16 @@ type Target struct {
 // IsSkein tells whether our own broker is under test.
 func (t Target) IsSkein() bool { return t.Name == "skein" }
 
+// Named is the Name of the Target that Start would start.
+func Named() string { return cmp.Or(os.Getenv(Env), "skein") }
+
 // Start starts the broker under test with settings by Kafka's names; it ends
 // with the test.
 func Start(t testing.TB, settings map[string]string) Target {
 	t.Helper()
-	name := os.Getenv(Env)
+	name := Named()
 	switch name {
-	case "", "skein":
+	case "skein":
 		return startSkein(t, settings)
 	case "kafka":
 		return startKafka(t, settings)

@@ -1,0 +1,100 @@
+package groups
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/skeinstream/skein/interop/internal/peer"
+	"github.com/skeinstream/skein/interop/internal/root"
+	"github.com/skeinstream/skein/interop/proc"
+)
+
+// client is a library in one version, as a program that is a member of a group.
+type client struct {
+	name      string
+	assignors []string
+	static    bool   // it knows static members
+	lacks     string // of what this test asks
+	command   func(ctx context.Context, args ...string) (*exec.Cmd, error)
+}
+
+var (
+	classic     = []string{"range", "roundrobin"}
+	eager       = []string{"range", "sticky"}
+	cooperative = []string{"range", "sticky", "cooperative-sticky"}
+	all         = []string{"range", "roundrobin", "sticky", "cooperative-sticky"}
+)
+
+// allClients is every client; goMember is the built program of the Go ones.
+func allClients(goMember string) []client {
+	return []client{
+		javaClient("2.3.1", eager, "cooperative-sticky: it is older than KIP-429"),
+		javaClient("2.4.1", cooperative, ""),
+		javaClient("2.8.2", cooperative, ""),
+		javaClient("3.9.1", cooperative, ""),
+		javaClient("4.4.0", cooperative, ""),
+		pythonClient("confluent-kafka 2.16.1", "group_confluent.py", []string{"range", "roundrobin", "cooperative-sticky"}, true, "sticky"),
+		goClient(goMember, "franz-go 1.22.3", all, true, ""),
+		goClient(goMember, "sarama 1.61.1", all, true, ""),
+		goClient(goMember, "kafka-go 0.4.51", classic, false, "sticky, cooperative-sticky, static members"),
+		nodeClient("kafkajs 2.2.4", "group_kafkajs.js", false, "range, sticky, cooperative-sticky, static members"),
+		nodeClient("@platformatic/kafka 1.35.0", "group_platformatic.js", false, "range, sticky, cooperative-sticky, static members that stay when they stop"),
+		pythonClient("kafka-python 3.0.12", "group_kafkapython.py", all, true, ""),
+		pythonClient("aiokafka 0.14.0", "group_aio.py", []string{"range", "roundrobin", "sticky"}, true, "cooperative-sticky"),
+	}
+}
+
+// javaFlags make many small machines start fast side by side.
+var javaFlags = []string{"-Xmx96m", "-XX:TieredStopAtLevel=1", "-Xshare:auto"}
+
+func javaClient(version string, assignors []string, lacks string) client {
+	return client{"java " + version, assignors, true, lacks, func(ctx context.Context, args ...string) (*exec.Cmd, error) {
+		return peer.Java(ctx, version, "GroupMember", javaFlags, args...)
+	}}
+}
+
+func pythonClient(name, program string, assignors []string, static bool, lacks string) client {
+	return client{name, assignors, static, lacks, func(ctx context.Context, args ...string) (*exec.Cmd, error) {
+		return peer.Python(ctx, program, args...)
+	}}
+}
+
+func nodeClient(name, program string, static bool, lacks string) client {
+	return client{name, []string{"roundrobin"}, static, lacks, func(ctx context.Context, args ...string) (*exec.Cmd, error) {
+		return peer.Node(ctx, program, args...)
+	}}
+}
+
+func goClient(program, name string, assignors []string, static bool, lacks string) client {
+	library, _, _ := strings.Cut(name, " ")
+	return client{name, assignors, static, lacks, func(_ context.Context, args ...string) (*exec.Cmd, error) {
+		return exec.Command(program, append([]string{library}, args...)...), nil
+	}}
+}
+
+// buildGoMember builds the program of the Go clients into dir.
+func buildGoMember(ctx context.Context, dir string) (string, error) {
+	source, err := root.Interop()
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(dir, "member")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", name, "./clients/go/member")
+	cmd.Dir = source
+	_, err = proc.Output(cmd)
+	return name, err
+}
+
+// named is the client whose name begins so.
+func named(clients []client, prefix string) (client, error) {
+	for _, c := range clients {
+		if strings.HasPrefix(c.name, prefix) {
+			return c, nil
+		}
+	}
+	return client{}, fmt.Errorf("%w: no client %s", errors.ErrUnsupported, prefix)
+}
