@@ -28,6 +28,7 @@ func phases() []phase {
 		all = append(all, phase{name: fmt.Sprintf("latency-%d", rate), run: latencyAt(rate)})
 	}
 	all = append(all, phase{name: "end-to-end", run: endToEnd})
+	all = append(all, groupPhases()...)
 	for _, size := range result.Sizes() {
 		all = append(all,
 			phase{name: fmt.Sprintf("go-%d", size), run: plainGo(size)},

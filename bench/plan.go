@@ -1,11 +1,17 @@
 package main
 
-import "time"
+import (
+	"time"
+
+	"github.com/skeinstream/skein/bench/internal/result"
+)
 
 // plan says how much each phase does; every broker gets the same.
 type plan struct {
 	idle    time.Duration // from the first accepted produce until idle memory is read
 	latency time.Duration // of each run at a fixed rate
+	groups  time.Duration // of each run that commits offsets or sends heartbeats
+	storm   int           // members that join at once
 	warm    int           // records of 100 B before anything but the start is measured
 	records map[int]int   // of the Go client's throughput, by record size
 	others  map[int]int   // of the other clients'
@@ -16,6 +22,8 @@ func full() plan {
 	return plan{
 		idle:    5 * time.Second,
 		latency: 10 * time.Second,
+		groups:  5 * time.Second,
+		storm:   result.StormMembers,
 		warm:    1_500_000,
 		records: map[int]int{100: 3_000_000, 1024: 500_000},
 		others:  map[int]int{100: 2_000_000, 1024: 400_000},
@@ -24,7 +32,8 @@ func full() plan {
 
 // times is the plan with n/d times the load.
 func (p plan) times(n, d int) plan {
-	scaled := plan{idle: p.idle, latency: p.latency, warm: p.warm * n / d, noisy: p.noisy, records: map[int]int{}, others: map[int]int{}}
+	scaled := p
+	scaled.warm, scaled.records, scaled.others = p.warm*n/d, map[int]int{}, map[int]int{}
 	for size := range p.records {
 		scaled.records[size] = p.records[size] * n / d
 		scaled.others[size] = p.others[size] * n / d
@@ -35,6 +44,7 @@ func (p plan) times(n, d int) plan {
 func quick() plan {
 	p := full().times(1, 10)
 	p.idle, p.latency, p.noisy = time.Second, 2*time.Second, true
+	p.groups, p.storm = time.Second, 100
 	return p
 }
 

@@ -113,23 +113,39 @@ func (v *visit) keep() {
 // throughput runs drive, which moves count records, and records the rate that
 // it tells and the processor time that the broker spent on it.
 func (v *visit) throughput(client, verb string, size, count int, drive func() (float64, error)) error {
-	before, err := v.broker.Process.CPU()
-	if err != nil {
+	var rate float64
+	cost, err := v.cost(result.RateID(client, verb, size), func() (err error) {
+		rate, err = drive()
 		return err
-	}
-	finish := v.profile(result.RateID(client, verb, size))
-	rate, err := drive()
-	if err != nil {
-		return err
-	}
-	after, err := v.broker.Process.CPU()
+	})
 	if err != nil {
 		return err
 	}
 	v.add(result.RateID(client, verb, size), rate/1000)
-	v.add(result.CPUID(client, verb, size), (after-before).Seconds()*1e6/float64(count))
-	return finish()
+	v.add(result.CPUID(client, verb, size), perMillion(cost, count))
+	return nil
 }
+
+// cost is the processor time that the broker spends while drive runs, which is
+// profiled by the name of its row where that was asked for.
+func (v *visit) cost(row string, drive func() error) (time.Duration, error) {
+	before, err := v.broker.Process.CPU()
+	if err != nil {
+		return 0, err
+	}
+	finish := v.profile(row)
+	if err := drive(); err != nil {
+		return 0, err
+	}
+	after, err := v.broker.Process.CPU()
+	if err != nil {
+		return 0, err
+	}
+	return after - before, finish()
+}
+
+// perMillion is what a million costs when count cost so much, in seconds.
+func perMillion(cost time.Duration, count int) float64 { return cost.Seconds() * 1e6 / float64(count) }
 
 // latencies records the percentiles of a run at a rate.
 func (v *visit) latencies(verb string, rate int, l stats.Latencies) {

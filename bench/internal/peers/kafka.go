@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/skeinstream/skein/bench/internal/machine"
 	"github.com/skeinstream/skein/interop/kafka"
@@ -19,8 +20,20 @@ func shippedJVM() []string {
 	}
 }
 
+// shippedSettings are Kafka's own defaults where the launcher has others, which
+// suit tests.
+func shippedSettings() map[string]string {
+	return map[string]string{
+		"group.initial.rebalance.delay.ms":     "3000",
+		"offsets.topic.num.partitions":         "50",
+		"transaction.state.log.num.partitions": "50",
+	}
+}
+
 // kafka starts Apache Kafka; formatting the directory is not part of its start.
-func (l Launcher) kafka(ctx context.Context, dir string, settings map[string]string) (*Broker, error) {
+func (l Launcher) kafka(ctx context.Context, dir string, extra map[string]string) (*Broker, error) {
+	settings := shippedSettings()
+	maps.Copy(settings, extra)
 	k, err := kafka.Launch(ctx, kafka.Options{Dir: dir, JVM: shippedJVM(), Settings: settings})
 	if errors.Is(err, kafka.ErrUnavailable) {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)

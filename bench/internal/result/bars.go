@@ -50,46 +50,82 @@ func (p Pair) Bar(k Kind) (gain float64, ok bool) {
 	case !p.Equal:
 		return 0, false
 	case p.Theirs == KafkaSync || p.Theirs == Kafka:
-		return barToKafka(k, p.Synced), true
+		return barToKafka(k, p.Synced)
 	case p.Theirs == KfakeSync:
-		return level, ofProduce(k)
+		return barToKfake(k)
 	}
 	return 0, false
 }
 
-func barToKafka(k Kind, synced bool) float64 {
+// Limit is the most that a row of ours may show, whatever others do; ok is
+// false where there is none.
+func Limit(k Kind) (most float64, ok bool) {
 	switch k {
-	case Start:
-		return 20
-	case MemoryIdle:
-		return 10
-	case MemoryLoaded:
-		return 4
-	case ProduceCPU:
-		return 2
-	case ProduceP99:
-		if synced {
-			return 3
-		}
-		return 2
+	case CommitCPU:
+		return 10, true
+	case StormGenerations:
+		return 2, true
 	}
-	return 1
+	return 0, false
 }
 
-func ofProduce(k Kind) bool {
-	return k == ProduceRate || k == ProduceCPU || k == ProduceMedian || k == ProduceP99
+func barToKafka(k Kind, synced bool) (gain float64, ok bool) {
+	switch k {
+	case StormTime, StormGenerations: // most of it is a wait that the settings ask for
+		return 0, false
+	case Start:
+		return 20, true
+	case MemoryIdle:
+		return 10, true
+	case MemoryLoaded:
+		return 4, true
+	case ProduceCPU:
+		return 2, true
+	case ProduceP99:
+		if synced {
+			return 3, true
+		}
+		return 2, true
+	}
+	return 1, true
+}
+
+func barToKfake(k Kind) (gain float64, ok bool) {
+	switch k {
+	case ProduceRate, ProduceCPU, ProduceMedian, ProduceP99:
+		return level, true
+	case CommitCPU:
+		return 1, true
+	}
+	return 0, false
 }
 
 // Verdict is one bar and how it was met.
 type Verdict struct {
 	Row   Row
-	Pair  Pair
-	Asked float64 // the gain asked
-	Got   float64 // the gain seen; NaN when not measured
+	Pair  Pair    // of a limit, our side only
+	Asked float64 // the gain asked, or the limit
+	Got   float64 // the gain seen, or our own figure; NaN when not measured
 }
 
+// Limits tells whether the bar is a limit.
+func (v Verdict) Limits() bool { return v.Pair.Theirs == "" }
+
 // Met tells whether the bar was met.
-func (v Verdict) Met() bool { return v.Got >= v.Asked }
+func (v Verdict) Met() bool {
+	if v.Limits() {
+		return v.Got <= v.Asked
+	}
+	return v.Got >= v.Asked
+}
+
+// sides are whose figures the bar is about, and what is asked of them.
+func (v Verdict) sides() (who, asked string) {
+	if v.Limits() {
+		return v.Pair.Ours.Title(), "at most " + Number(v.Asked)
+	}
+	return v.Pair.Title(), Number(v.Asked)
+}
 
 // Measured tells whether there was anything to judge.
 func (v Verdict) Measured() bool { return !math.IsNaN(v.Got) }
@@ -99,11 +135,9 @@ func (v Verdict) Measured() bool { return !math.IsNaN(v.Got) }
 func (t *Table) Verdicts() []Verdict {
 	var missed, met []Verdict
 	for _, row := range Rows() {
-		for _, pair := range Pairs() {
-			asked, ok := pair.Bar(row.Kind)
-			v := Verdict{Row: row, Pair: pair, Asked: asked, Got: t.gain(row, pair)}
+		for _, v := range t.judge(row) {
 			switch {
-			case !ok || !v.Measured():
+			case !v.Measured():
 			case v.Met():
 				met = append(met, v)
 			default:
@@ -112,4 +146,20 @@ func (t *Table) Verdicts() []Verdict {
 		}
 	}
 	return append(missed, met...)
+}
+
+// judge is every bar of a row.
+func (t *Table) judge(row Row) []Verdict {
+	var all []Verdict
+	for _, pair := range Pairs() {
+		if asked, ok := pair.Bar(row.Kind); ok {
+			all = append(all, Verdict{Row: row, Pair: pair, Asked: asked, Got: t.gain(row, pair)})
+		}
+	}
+	if most, ok := Limit(row.Kind); ok {
+		for _, ours := range []Peer{Skein, SkeinOS} {
+			all = append(all, Verdict{Row: row, Pair: Pair{Ours: ours}, Asked: most, Got: t.Median(ours, row.ID)})
+		}
+	}
+	return all
 }

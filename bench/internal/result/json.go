@@ -18,6 +18,7 @@ type Document struct {
 type Line struct {
 	Row
 	More    bool               `json:"more_is_better"`
+	Limit   float64            `json:"at_most,omitempty"` // of our own figures
 	Medians map[Peer]float64   `json:"medians"`
 	Samples map[Peer][]float64 `json:"samples"`
 	Ratios  []Ratio            `json:"ratios"`
@@ -42,6 +43,7 @@ func (t *Table) JSON(d Document) ([]byte, error) {
 
 func (t *Table) lineOf(row Row) Line {
 	l := Line{Row: row, More: row.Kind.More(), Medians: map[Peer]float64{}, Samples: map[Peer][]float64{}}
+	l.Limit, _ = Limit(row.Kind)
 	for _, p := range Peers() {
 		if samples := t.Samples(p, row.ID); len(samples) > 0 {
 			l.Samples[p], l.Medians[p] = samples, t.Median(p, row.ID)

@@ -31,18 +31,30 @@ func (t *Table) writeTable(b *strings.Builder) {
 }
 
 func (t *Table) line(row Row) []string {
-	title := fmt.Sprintf("%s (%s)", row.Title, row.Unit)
+	title := row.Title
+	if row.Unit != "" {
+		title += " (" + row.Unit + ")"
+	}
 	if t.misses(row) {
 		title = "**missed:** " + title
 	}
 	cells := []string{title}
 	for _, p := range Peers() {
-		cells = append(cells, Number(t.Median(p, row.ID)))
+		cells = append(cells, t.figure(row, p))
 	}
 	for _, p := range Pairs() {
 		cells = append(cells, t.ratio(row, p))
 	}
 	return cells
+}
+
+// figure is a peer's number; bold where it is ours and over its limit.
+func (t *Table) figure(row Row, p Peer) string {
+	v := t.Median(p, row.ID)
+	if most, ok := Limit(row.Kind); ok && v > most && (p == Skein || p == SkeinOS) {
+		return "**" + Number(v) + "**"
+	}
+	return Number(v)
 }
 
 // ratio is a gain; bold where it misses its bar.
@@ -72,7 +84,8 @@ func (t *Table) writeBars(b *strings.Builder) {
 		if !v.Met() {
 			word = "**missed**"
 		}
-		fmt.Fprintf(b, "- %s: %s, %s: asked %s, got %s\n", word, v.Row.Title, v.Pair.Title(), Number(v.Asked), Number(v.Got))
+		who, asked := v.sides()
+		fmt.Fprintf(b, "- %s: %s, %s: asked %s, got %s\n", word, v.Row.Title, who, asked, Number(v.Got))
 	}
 }
 

@@ -48,6 +48,8 @@ func TestBars(t *testing.T) {
 		{synced, MemoryIdle, 10},
 		{synced, MemoryLoaded, 4},
 		{kfake, ProduceRate, level},
+		{synced, CommitCPU, 1},
+		{kfake, CommitCPU, 1},
 	} {
 		if got, ok := c.pair.Bar(c.kind); !ok || got != c.want {
 			t.Errorf("%s asks %v of kind %d, want %v", c.pair.Title(), got, c.kind, c.want)
@@ -57,6 +59,27 @@ func TestBars(t *testing.T) {
 		_, ok := p.Bar(ConsumeRate)
 		if wants := p.Theirs == KafkaSync || p.Equal && p.Theirs == Kafka; ok != wants {
 			t.Errorf("%s has a bar on consuming: %v, want %v", p.Title(), ok, wants)
+		}
+	}
+}
+
+// A limit holds whatever others do, and for ours alone.
+func TestLimits(t *testing.T) {
+	row := Crews()[0].CPUID()
+	for _, c := range []struct {
+		ours   float64
+		missed bool
+	}{{10, false}, {10.5, true}} {
+		var all Table
+		all.Add(Skein, row, c.ours)
+		all.Add(Kfake, row, 100)
+		verdicts := all.Verdicts()
+		if len(verdicts) != 1 || !verdicts[0].Limits() || verdicts[0].Met() == c.missed {
+			t.Errorf("%v: %+v", c.ours, verdicts)
+		}
+		text := all.Markdown()
+		if strings.Contains(text, "| **10.5** | – |") != c.missed || strings.Contains(text, "**100**") || !strings.Contains(text, "Skein: asked at most 10.0, got "+Number(c.ours)+"\n") {
+			t.Errorf("%v is shown as\n%s", c.ours, text)
 		}
 	}
 }

@@ -56,10 +56,16 @@ const (
 	ProduceP99
 	ProduceP999
 	EndToEnd
+	CommitRate // of offsets
+	CommitCPU
+	HeartbeatCPU
+	StormTime
+	StormGenerations
+	StormCPU
 )
 
 // More tells whether a greater number is the better one.
-func (k Kind) More() bool { return k == ProduceRate || k == ConsumeRate }
+func (k Kind) More() bool { return k == ProduceRate || k == ConsumeRate || k == CommitRate }
 
 // Row is one line of the table.
 type Row struct {
@@ -134,7 +140,8 @@ func Rows() []Row {
 	for _, rate := range Rates() {
 		rows = append(rows, latency("produce", rate, ProduceMedian, ProduceP99, ProduceP999)...)
 	}
-	return append(rows, latency("end-to-end", EndToEndRate, EndToEnd, EndToEnd, EndToEnd)...)
+	rows = append(rows, latency("end-to-end", EndToEndRate, EndToEnd, EndToEnd, EndToEnd)...)
+	return append(rows, groups()...)
 }
 
 func throughput(c Client, verb string, rate, cpu Kind) []Row {

@@ -1,6 +1,7 @@
-// Package wire asks a broker over a raw connection, without a client's
-// retries and back-off, when it first accepts a record: the moment a start is
-// over for whoever waits for it.
+// Package wire asks a broker over raw connections, without a client's retries
+// and back-off: when it first accepts a record, which is the moment a start is
+// over for whoever waits for it, and whatever costs a client more than a
+// broker.
 package wire
 
 import (

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -48,15 +47,11 @@ func wait(ctx context.Context, d time.Duration) error {
 
 // produceOnce keeps its connection while the broker answers, be it with errors.
 func produceOnce(ctx context.Context, addr, topic string) error {
-	var dialer net.Dialer
-	raw, err := dialer.DialContext(ctx, "tcp", addr)
+	c, err := Dial(ctx, addr)
 	if err != nil {
 		return err
 	}
-	defer raw.Close()
-	stop := context.AfterFunc(ctx, func() { raw.Close() })
-	defer stop()
-	c := &conn{Conn: raw}
+	defer c.Close()
 	if err := untilAccepted(ctx, func() error { return c.create(topic) }); err != nil {
 		return err
 	}
@@ -78,14 +73,14 @@ func untilAccepted(ctx context.Context, try func() error) error {
 	}
 }
 
-func (c *conn) create(topic string) error {
+func (c *Conn) create(topic string) error {
 	req := kmsg.NewPtrCreateTopicsRequest()
 	req.Version = createTopicsVersion
 	req.TimeoutMillis = 10_000
 	t := kmsg.NewCreateTopicsRequestTopic()
 	t.Topic, t.NumPartitions, t.ReplicationFactor = topic, 1, 1
 	req.Topics = append(req.Topics, t)
-	resp, err := c.ask(req)
+	resp, err := c.Ask(req)
 	if err != nil {
 		return err
 	}
@@ -97,7 +92,7 @@ func (c *conn) create(topic string) error {
 	return nil
 }
 
-func (c *conn) produce(topic string) error {
+func (c *Conn) produce(topic string) error {
 	req := kmsg.NewPtrProduceRequest()
 	req.Version = produceVersion
 	req.Acks, req.TimeoutMillis = -1, 10_000
@@ -106,7 +101,7 @@ func (c *conn) produce(topic string) error {
 	t := kmsg.NewProduceRequestTopic()
 	t.Topic, t.Partitions = topic, []kmsg.ProduceRequestTopicPartition{p}
 	req.Topics = append(req.Topics, t)
-	resp, err := c.ask(req)
+	resp, err := c.Ask(req)
 	if err != nil {
 		return err
 	}
