@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -16,7 +17,9 @@ import (
 	"github.com/skeinstream/skein/broker/internal/catalog"
 	"github.com/skeinstream/skein/broker/internal/catalog/catalogtest"
 	"github.com/skeinstream/skein/broker/internal/partition"
+	"github.com/skeinstream/skein/broker/internal/record"
 	"github.com/skeinstream/skein/broker/internal/server"
+	"github.com/skeinstream/skein/broker/internal/txn"
 	"github.com/skeinstream/skein/internal/settings"
 	"github.com/skeinstream/skein/internal/vfs"
 )
@@ -74,18 +77,17 @@ func startBenchOf(b *testing.B, partitions int32, configs map[string]string) *be
 
 // requests writes n copies of a request and reads n answers, so many in flight.
 func (b *benchBroker) requests(t *testing.B, req kmsg.Request, n, inFlight int) {
-	body := req.AppendTo(nil)
-	frame := []byte{0, 0, 0, 0}
-	frame = binary.BigEndian.AppendUint16(frame, uint16(req.Key()))
-	frame = binary.BigEndian.AppendUint16(frame, uint16(req.GetVersion()))
-	frame = append(frame, 0, 0, 0, 7, 0, 1, 'c', 0)
-	frame = append(frame, body...)
-	binary.BigEndian.PutUint32(frame, uint32(len(frame)-4))
+	frame := frameOf(req.Key(), req.GetVersion(), true, req.AppendTo(nil))
+	b.frames(t, n, inFlight, func(int) []byte { return frame })
+}
+
+// frames is requests with a frame for each.
+func (b *benchBroker) frames(t *testing.B, n, inFlight int, frame func(i int) []byte) {
 	free := make(chan struct{}, inFlight)
 	go func() {
-		for range n {
+		for i := range n {
 			free <- struct{}{}
-			if _, err := b.conn.Write(frame); err != nil {
+			if _, err := b.conn.Write(frame(i)); err != nil {
 				return
 			}
 		}
@@ -113,6 +115,34 @@ func benchProduce(b *testing.B, mode string, inFlight int) {
 func BenchmarkProduceOS(b *testing.B)          { benchProduce(b, "os", 64) }
 func BenchmarkProduceAlways(b *testing.B)      { benchProduce(b, "always", 64) }
 func BenchmarkProduceAlwaysAlone(b *testing.B) { benchProduce(b, "always", 1) }
+
+// BenchmarkProduceSequenced is an idempotent producer, and one in a transaction that is open where it writes.
+func BenchmarkProduceSequenced(b *testing.B) {
+	for _, transactional := range []bool{false, true} {
+		b.Run(fmt.Sprintf("transactional=%t", transactional), func(b *testing.B) {
+			broker := startBench(b, map[string]string{"skein.durability": "os"})
+			asked := always(txn.Added{})
+			broker.Transactions = asked
+			frames := make([][]byte, b.N)
+			for i := range frames {
+				batch := record.NewBuilder(0)
+				batch.Transactional, batch.ProducerID, batch.BaseSequence = transactional, 7, int32(i)
+				batch.ProducerEpoch = 0
+				req := broker.produceTo(12, "t", 0, batch.Append(time.Now().UnixMilli(), nil, make([]byte, 100)).Bytes())
+				if transactional {
+					req.TransactionID = pointer("id")
+				}
+				frames[i] = frameOf(0, 12, true, req.AppendTo(nil))
+			}
+			b.ReportAllocs()
+			b.ResetTimer()
+			broker.frames(b, b.N, 64, func(i int) []byte { return frames[i] })
+			if n := len(asked.inputs()); n > 1 {
+				b.Errorf("the coordinator was asked %d times", n)
+			}
+		})
+	}
+}
 
 func BenchmarkFetch(b *testing.B) {
 	broker := startBench(b, map[string]string{"skein.durability": "os"})
