@@ -22,7 +22,7 @@ func (h *house) begun(id string, timeout time.Duration, value string, at ...part
 	h.t.Helper()
 	p := h.producer(id)
 	p.timeout = timeout
-	h.must(p.begin())
+	h.must(retrying(p.begin))
 	for _, one := range at {
 		h.must(p.send(one, value))
 	}
@@ -139,7 +139,7 @@ func TestMarkersOfAnAdmin(t *testing.T) {
 		h.createTopic("a", 1)
 		at := partitionName{"a", 0}
 		p := h.begun("id", 15*time.Minute, "x", at)
-		h.must(p.commitOffset("g", "a", 7))
+		h.must(retrying(func() error { return p.commitOffset("g", "a", 7) }))
 		shard := int32(0)
 		for i := range h.b.groups.current.Load().Shards() {
 			if q := h.b.partition(offsetsTopic, int32(i)); q.LastStableOffset() < q.HighWatermark() {

@@ -212,3 +212,10 @@ func (h *house) expectCommitted(at partitionName, want ...string) {
 		h.t.Errorf("%s has %v, want %v", at, got, want)
 	}
 }
+
+func (h *house) must(err error) {
+	h.t.Helper()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}

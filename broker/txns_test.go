@@ -1,3 +1,5 @@
+//go:build synctests
+
 package broker
 
 import (
@@ -25,13 +27,6 @@ func (h *house) kafkaClient(opts ...kgo.Opt) *kgo.Client {
 		h.t.Fatal(err)
 	}
 	return c
-}
-
-func (h *house) must(err error) {
-	h.t.Helper()
-	if err != nil {
-		h.t.Fatal(err)
-	}
 }
 
 // values is what a reader gets of a topic from its start up to where it may read now.
