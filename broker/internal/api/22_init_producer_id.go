@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"math"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -32,7 +33,7 @@ func (h *Handler) initProducerID(_ context.Context, r *server.Request) {
 		return
 	}
 	switch {
-	case req.TransactionalID != nil && *req.TransactionalID == "", (req.ProducerID == -1) != (req.ProducerEpoch == -1):
+	case !goodTransactionalID(req.TransactionalID), (req.ProducerID == -1) != (req.ProducerEpoch == -1):
 		reply(r, producerID(req, -1, kerr.InvalidRequest.Code))
 	case req.TransactionalID != nil:
 		inTransaction(h, r, *req.TransactionalID, txn.Init{Caller: caller(r), Request: req}, func(got *kmsg.InitProducerIDResponse, code int16) kmsg.Response {
@@ -45,6 +46,9 @@ func (h *Handler) initProducerID(_ context.Context, r *server.Request) {
 		h.idempotentProducer(r, req)
 	}
 }
+
+// goodTransactionalID: there is none, or one that a record can name.
+func goodTransactionalID(id *string) bool { return id == nil || *id != "" && len(*id) <= math.MaxInt16 }
 
 // idempotentProducer gives a producer an id. When none can be set aside it comes again: it knows no other code for that.
 func (h *Handler) idempotentProducer(r *server.Request, req *kmsg.InitProducerIDRequest) {

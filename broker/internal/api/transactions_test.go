@@ -91,6 +91,7 @@ func TestInitProducerIDOfTransactions(t *testing.T) {
 			asked    int
 		}{
 			{pointer(""), -1, -1, [3]int64{42, -1, -1}, 0},
+			{pointer(strings.Repeat("x", 32_768)), -1, -1, [3]int64{42, -1, -1}, 0},
 			{pointer("x"), 5, -1, [3]int64{42, -1, -1}, 0},
 			{pointer("x"), -1, 5, [3]int64{42, -1, -1}, 0},
 			{pointer("x"), -1, -1, [3]int64{0, 70, 7}, 1},
