@@ -56,7 +56,7 @@ func (f *flow) reach() bool {
 			break
 		}
 		degree := f.degree(v)
-		for i := f.seek(v, 0, -1); i < degree; i = f.seek(v, i+1, -1) {
+		for i := f.seek(v, 0, degree, -1); i < degree; i = f.seek(v, i+1, degree, -1) {
 			to, room, price := f.arc(v, i)
 			if room == 0 || price+here != f.potential[to] {
 				continue
@@ -82,7 +82,7 @@ func (f *flow) push(v, limit int32) (sent int32) {
 	}
 	below, here := f.depth[v]+1, f.potential[v]
 	for degree := f.degree(v); ; f.next[v]++ {
-		i := f.seek(v, f.next[v], below)
+		i := f.seek(v, f.next[v], degree, below)
 		if f.next[v] = i; i >= degree {
 			break
 		}
@@ -103,11 +103,17 @@ func (f *flow) push(v, limit int32) (sent int32) {
 }
 
 // seek returns the next arc out of v, from arc i on, that leads to a node of the
-// given depth; the degree of v if there is none. Most arcs are those between
+// given depth; degree, that of v, if there is none. Most arcs are those between
 // sources and hubs, and few of them lead anywhere new: they are passed over quickly.
-func (f *flow) seek(v, i, depth int32) int32 {
+func (f *flow) seek(v, i, degree, depth int32) int32 {
+	const few = 6
+	if degree-i <= few {
+		for ; i < degree && f.depth[f.head(v, i)] != depth; i++ {
+		}
+		return i
+	}
 	first, heads, offset := f.wide(v)
-	for degree := f.degree(v); i < degree; i++ {
+	for ; i < degree; i++ {
 		k := i - first
 		if k < 0 || int(k) >= len(heads) {
 			if f.depth[f.head(v, i)] == depth {
