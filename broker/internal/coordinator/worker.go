@@ -34,6 +34,7 @@ type worker struct {
 	deadlines  deadlines
 	dirty      []*shard // with something to append
 	now        time.Time
+	grace      time.Time // until then nothing is due
 	spareCalls []call
 	spareTold  []event
 
@@ -126,9 +127,9 @@ func (w *worker) run() {
 	defer clock.stop()
 	stopped := false
 	for {
-		clock.arm(w.deadlines.next(), w.cfg)
+		clock.arm(w.wakeUp(), w.cfg)
 		clock.wait(w.wake)
-		w.now = w.cfg.Now()
+		w.look()
 		in := w.take()
 		if in.stopping && !stopped {
 			stopped = true
@@ -161,6 +162,9 @@ func (w *worker) work(in inbox) {
 
 // tick calls the shards that are due.
 func (w *worker) tick() {
+	if w.now.Before(w.grace) {
+		return
+	}
 	for s := w.deadlines.first(); s != nil && !s.due.After(w.now); s = w.deadlines.first() {
 		s.tick()
 	}
