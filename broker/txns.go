@@ -108,9 +108,22 @@ func (t *transactions) Do(id string, in any, done func(reply any, err error)) {
 		t.end(id, false, func(e txn.Ends) any { in.Ends = e; return in }, done)
 	case txn.End:
 		t.end(id, !in.Raises(), func(e txn.Ends) any { in.Ends = e; return in }, done)
+	case txn.Add:
+		t.add(id, in, done)
 	default:
 		t.do(id, in, done)
 	}
+}
+
+// add adds partitions to a transaction. What a batch or an offset brings along is answered before it is durable: what is
+// appended then is behind it in the write-ahead log, and so is durable after it. Should only the first fail to get there, the
+// transaction is open in a partition and nobody knows it; that is found when the shard has been loaded again.
+func (t *transactions) add(id string, in txn.Add, done func(reply any, err error)) {
+	if now := t.there(); now != nil && in.Implicit {
+		now.DoEarly(coordinator.Shard(id, now.Shards()), in, done)
+		return
+	}
+	t.do(id, in, done)
 }
 
 // ProducerID implements api.Transactions.

@@ -146,6 +146,16 @@ func (c *Coordinator) Do(shard int32, in any, done func(reply any, err error)) {
 	}
 }
 
+// DoEarly is Do with an answer that does not wait for the disk: what the step has decided is decided and on its way to the log,
+// ahead of everything that is appended anywhere after done was called, but it may fail to get there. It is for answers which
+// nobody but this process hears of.
+func (c *Coordinator) DoEarly(shard int32, in any, done func(reply any, err error)) {
+	c.Do(shard, early{in}, done)
+}
+
+// early is the input of DoEarly.
+type early struct{ in any }
+
 // Write appends records to a shard's log that its machine has not decided, and applies them: an admin's markers. done is called
 // as that of Do, without a reply.
 func (c *Coordinator) Write(shard int32, records []machine.Record, done func(error)) {

@@ -21,11 +21,16 @@ type flight struct {
 	asks    []any
 	durable bool
 	done    func(error) // tells the worker
+
+	onItsWay bool // the log has it
+	early    bool // some of the replies wait for no more than that
 }
 
+// reply is an answer that waits. One that was given early has no done any more.
 type reply struct {
 	done  func(any, error)
 	value any
+	early bool
 }
 
 const (
@@ -84,6 +89,7 @@ func (s *shard) recycle(f *flight) {
 	clear(f.notes)
 	clear(f.asks)
 	f.replies, f.notes, f.asks, f.bytes, f.closed, f.durable = f.replies[:0], f.notes[:0], f.asks[:0], 0, false, false
+	f.onItsWay, f.early = false, false
 	f.forget()
 	s.free = append(s.free, f)
 }
@@ -123,6 +129,21 @@ func (s *shard) sendNext() {
 	}
 	s.log.Append(f.records, f.group, f.done)
 	f.forget()
+	f.goes()
+}
+
+// goes is called when the log has the flight: whoever waits for no more is told.
+func (f *flight) goes() {
+	f.onItsWay = true
+	if !f.early {
+		return
+	}
+	for i := range f.replies {
+		if r := &f.replies[i]; r.early {
+			r.done(r.value, nil)
+			r.done = nil
+		}
+	}
 }
 
 // appended hears what became of a flight.
@@ -151,7 +172,9 @@ func (s *shard) release() {
 	for n < len(s.flights) && s.flights[n].durable {
 		f := s.flights[n]
 		for _, r := range f.replies {
-			r.done(r.value, nil)
+			if r.done != nil {
+				r.done(r.value, nil)
+			}
 		}
 		for _, note := range f.notes {
 			s.cfg.Logger.LogAttrs(context.Background(), note.Level, note.Message, note.Attrs...)

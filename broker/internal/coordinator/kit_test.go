@@ -263,12 +263,19 @@ func (h *house) shut() {
 }
 
 // ask gives a shard an input.
-func (h *house) ask(shard int32, name string, in any) *asked {
+func (h *house) ask(shard int32, name string, in any) *asked { return h.askBy(h.Do, shard, name, in) }
+
+// askEarly does not wait for the disk.
+func (h *house) askEarly(shard int32, name string, in any) *asked {
+	return h.askBy(h.DoEarly, shard, name, in)
+}
+
+func (h *house) askBy(do func(int32, any, func(any, error)), shard int32, name string, in any) *asked {
 	a := &asked{name: name}
 	h.mu.Lock()
 	h.calls = append(h.calls, a)
 	h.mu.Unlock()
-	h.Do(shard, in, func(value any, err error) {
+	do(shard, in, func(value any, err error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		a.value, a.err = value, err

@@ -89,7 +89,7 @@ func (s *shard) receive(v *visit) {
 		s.sendNext()
 	}
 	v.flight, v.log, v.due = s.newFlight(), s.log, s.due
-	v.flight.closed = true
+	v.flight.closed, v.flight.onItsWay = true, true // nobody is told before it is
 	s.flights = append(s.flights, v.flight)
 	s.sent, s.underway, s.lent = len(s.flights), s.underway+1, true
 	s.worker.deadlines.set(s, time.Time{})
@@ -149,6 +149,7 @@ func (s *shard) comeBack(e event) {
 	case e.visit == nil:
 		s.away = false
 		e.flight.forget()
+		e.flight.goes()
 		s.send()
 	default:
 		s.resume(e.visit, e.err)

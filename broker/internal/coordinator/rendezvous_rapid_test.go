@@ -22,7 +22,7 @@ func pairActs() *rapid.Generator[act] {
 			route := rapid.IntRange(0, len(routes)-1).Draw(t, "route")
 			a.kind, a.shard, a.in = "origin", int32(route%rapidShards), routes[route]
 		case kind < 6:
-			a.kind, a.in = "origin", add{"a"}
+			a.kind, a.in = rapid.SampledFrom([]string{"origin", "early"}).Draw(t, "how"), add{"a"}
 		case kind < 9:
 			a.kind, a.in = "neighbour", rapid.SampledFrom([]any{add{"a"}, get{"a"}, park{"door"}, open{"door", "b"}, several{"a", "other"}}).Draw(t, "in")
 		case kind < 13:
@@ -87,6 +87,9 @@ func (p *pair) play(a act) {
 	switch a.kind {
 	case "origin":
 		p.ask(a.shard, a.String(), a.in)
+	case "early":
+		p.askEarly(a.shard, a.String(), a.in)
+		p.neighbour.askEarly(a.shard, a.String(), a.in)
 	case "neighbour":
 		p.neighbour.ask(a.shard, a.String(), a.in)
 	case "settle", "fail":

@@ -46,6 +46,7 @@ type shard struct {
 
 	last   machine.Token    // that was given out
 	caller func(any, error) // whose step it is, until he is answered or parked
+	early  bool             // he is answered before what was decided is durable
 	parked map[machine.Token]func(any, error)
 
 	flights  []*flight // not durable yet, oldest first
@@ -78,6 +79,10 @@ func (s *shard) step(c call) {
 		c.done(nil, s.condition.refusal())
 		return
 	}
+	in, isEarly := c.in.(early)
+	if isEarly {
+		c.in = in.in
+	}
 	if _, reads := c.in.(machine.Read); !reads || s.welcome {
 		refused := s.log.Refusal() != nil
 		switch {
@@ -88,13 +93,15 @@ func (s *shard) step(c call) {
 			s.greet()
 		}
 	}
-	s.accept(s.ask(c.in, c.done))
+	out := s.ask(c.in, c.done)
+	s.early = isEarly
+	s.accept(out)
 }
 
 // ask gives the machine an input of done's.
 func (s *shard) ask(in any, done func(any, error)) machine.Output {
 	s.last++
-	s.caller = done
+	s.caller, s.early = done, false
 	if w, ok := in.(written); ok {
 		return machine.Output{Records: w.records, Replies: []machine.Reply{{To: s.last}}, Wake: s.due}
 	}
@@ -129,8 +136,10 @@ func (s *shard) accept(out machine.Output) {
 	}
 	f := s.flight(&out)
 	for _, r := range out.Replies {
-		s.answer(f, s.take(r.To), r.Value)
+		soon := s.early && r.To == s.last
+		s.answer(f, reply{done: s.take(r.To), value: r.Value, early: soon})
 	}
+	s.early = false
 	if s.caller != nil {
 		s.parked[s.last], s.caller = s.caller, nil
 	}
@@ -150,17 +159,17 @@ func (s *shard) take(t machine.Token) (done func(any, error)) {
 	return done
 }
 
-// answer gives a reply once the flight is durable; nil is nothing to wait for.
-func (s *shard) answer(f *flight, done func(any, error), value any) {
-	if done == nil {
+// answer gives a reply once the flight is durable, or on its way for an early one; nil is nothing to wait for.
+func (s *shard) answer(f *flight, r reply) {
+	switch {
+	case r.done == nil:
 		s.cfg.Logger.Error("a machine has answered somebody who does not wait", "shard", s.number)
-		return
+	case f == nil || r.early && f.onItsWay:
+		r.done(r.value, nil)
+	default:
+		f.replies = append(f.replies, r)
+		f.early = f.early || r.early
 	}
-	if f == nil {
-		done(value, nil)
-		return
-	}
-	f.replies = append(f.replies, reply{done, value})
 }
 
 func (s *shard) note(f *flight, notes []machine.Note) {
@@ -315,7 +324,9 @@ func (s *shard) answerParked() {
 func (s *shard) answerAll() {
 	for _, f := range s.flights {
 		for _, r := range f.replies {
-			r.done(nil, ErrNotCoordinator)
+			if r.done != nil {
+				r.done(nil, ErrNotCoordinator)
+			}
 		}
 		f.replies = f.replies[:0]
 	}
