@@ -79,21 +79,9 @@ func newAddition(s *catalog.Snapshot, t *kmsg.AddPartitionsToTxnRequestTransacti
 	a := &addition{in: txn.Add{
 		Caller: from, TransactionalID: t.TransactionalID, ProducerID: t.ProducerID, Epoch: t.ProducerEpoch, VerifyOnly: t.VerifyOnly,
 	}}
-	a.topics = make([]kmsg.AddPartitionsToTxnResponseTransactionTopic, len(t.Topics))
-	for i, of := range t.Topics {
-		to := &a.topics[i]
-		to.Topic = of.Topic
-		to.Partitions = make([]kmsg.AddPartitionsToTxnResponseTransactionTopicPartition, len(of.Partitions))
-		topic := s.Topic(of.Topic)
-		for j, index := range of.Partitions {
-			p := &to.Partitions[j]
-			p.Partition = index
-			if p.ErrorCode = refuseAddition(topic, of.Topic, index, from.Version); p.ErrorCode != 0 {
-				a.refused = true
-				continue
-			}
-			a.in.Partitions = append(a.in.Partitions, txn.Partition{Topic: topic.Name, Partition: index})
-			a.places = append(a.places, &p.ErrorCode)
+	for _, of := range t.Topics {
+		if len(of.Partitions) > 0 { // or it is left out of the answer
+			a.addTopic(s.Topic(of.Topic), of)
 		}
 	}
 	if a.refused {
@@ -102,6 +90,24 @@ func newAddition(s *catalog.Snapshot, t *kmsg.AddPartitionsToTxnRequestTransacti
 		}
 	}
 	return a
+}
+
+// addTopic adds what a request has for one topic, which may not exist.
+func (a *addition) addTopic(topic *catalog.Topic, of kmsg.AddPartitionsToTxnRequestTransactionTopic) {
+	to := kmsg.AddPartitionsToTxnResponseTransactionTopic{
+		Topic: of.Topic, Partitions: make([]kmsg.AddPartitionsToTxnResponseTransactionTopicPartition, len(of.Partitions)),
+	}
+	for i, index := range of.Partitions {
+		p := &to.Partitions[i]
+		p.Partition = index
+		if p.ErrorCode = refuseAddition(topic, of.Topic, index, a.in.Version); p.ErrorCode != 0 {
+			a.refused = true
+			continue
+		}
+		a.in.Partitions = append(a.in.Partitions, txn.Partition{Topic: topic.Name, Partition: index})
+		a.places = append(a.places, &p.ErrorCode)
+	}
+	a.topics = append(a.topics, to)
 }
 
 func refuseAddition(topic *catalog.Topic, name string, index int32, version int16) int16 {

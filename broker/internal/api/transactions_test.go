@@ -172,6 +172,7 @@ func TestAddPartitionsToTxn(t *testing.T) {
 			{3, append(of("a", 3, 4), of("nope", 0)...), txn.Added{}, "a/3:55 a/4:3 nope/0:3", nil},
 			{3, append(of("a", 3), of("__consumer_offsets", 0)...), txn.Added{}, "a/3:55 __consumer_offsets/0:29", nil},
 			{3, nil, txn.Added{}, "", []txn.Partition{}},
+			{3, append(of("nope"), of("a", 1)...), txn.Added{}, "a/1:0", []txn.Partition{{Topic: "a", Partition: 1}}},
 			{4, of("__consumer_offsets", 0), txn.Added{}, "x: __consumer_offsets/0:0", []txn.Partition{{Topic: "__consumer_offsets", Partition: 0}}},
 			{5, of("a", 0, 1), txn.Added{Codes: []int16{0, 120}}, "x: a/0:0 a/1:120", []txn.Partition{{Topic: "a", Partition: 0}, {Topic: "a", Partition: 1}}},
 		} {
