@@ -54,9 +54,8 @@ type (
 	}
 	// Guard asks for the token of the TxnCommit that a producer is about to make, and is answered by a GuardToken.
 	Guard struct {
-		Group         string
-		ProducerID    int64
-		ProducerEpoch int16
+		Group      string
+		ProducerID int64
 	}
 	// DeleteTopics drops every offset of deleted topics. It is answered by nil.
 	DeleteTopics struct{ Topics []string }
@@ -67,13 +66,10 @@ type (
 )
 
 // GuardToken says which markers of a producer a machine had seen at a moment. A TxnCommit with one that has changed since is
-// refused: the transaction that it belongs to may be over, and nothing would ever end it. With the zero value a TxnCommit is
-// taken only where the transaction is open already.
+// refused: the transaction that it belongs to may be over, and nothing would ever end it.
 type GuardToken struct {
 	life    *life
 	markers uint64 // how many there were
-	// Open: a transaction of the producer has offsets here already, in this epoch, so there is nothing to ask for the commit.
-	Open bool
 }
 
 // Counts are a machine's numbers for metrics.

@@ -75,7 +75,7 @@ func (m *Machine) stepOffsets(caller machine.Token, in any) {
 		m.write(records...)
 		m.reply(caller, answer)
 	case Guard:
-		m.reply(caller, m.guard(in))
+		m.reply(caller, m.guard())
 	case Fetch:
 		m.reply(caller, m.fetch(in))
 	case DeleteOffsets:

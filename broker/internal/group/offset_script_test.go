@@ -32,7 +32,7 @@ var rewriteOffsets = flag.Bool("rewrite-offsets", false, "write what happens int
 //	fetch GROUP topic/0[,id=7] …       without topics: all
 //	fetch-stable GROUP topic/0 …       the same, and wants no offsets that an open transaction may change
 //	txn GROUP PRODUCER[.EPOCH] [as=] [inst=] [gen=] [v=5] [guard=NAME] topic/0=5 …
-//	guard NAME GROUP PRODUCER[.EPOCH]  for a later txn; else it is taken at once, and guard=none is none
+//	guard NAME GROUP PRODUCER[.EPOCH]  for a later txn; else it is taken at once
 //	committed PRODUCER[.EPOCH]         the marker that ends its transaction, or:
 //	aborted PRODUCER[.EPOCH]
 //	drop GROUP topic/0 …               OffsetDelete

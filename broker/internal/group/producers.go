@@ -87,12 +87,6 @@ func (p *producers) last(id int64) ending {
 	return ending{marker: p.forgotten, epoch: -1}
 }
 
-// openIn says whether a producer has a transaction open here, and in this epoch.
-func (p *producers) openIn(id int64, epoch int16) bool {
-	x := p.open[id]
-	return x != nil && x.epoch == epoch
-}
-
 // epoch is the newest that has been seen of a producer; -1: none.
 func (p *producers) epoch(id int64) int16 {
 	e := p.last(id).epoch

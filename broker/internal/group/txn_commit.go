@@ -13,10 +13,8 @@ import (
 // firstAbortable is the version of TxnOffsetCommit from which a client knows what TRANSACTION_ABORTABLE means.
 const firstAbortable = 4
 
-// guard is Guard: how many markers there are by now.
-func (m *Machine) guard(in Guard) GuardToken {
-	return GuardToken{life: m.life, markers: m.producers.markers, Open: m.producers.openIn(in.ProducerID, in.ProducerEpoch)}
-}
+// guard is Guard. How many markers there are by now says it for every producer.
+func (m *Machine) guard() GuardToken { return GuardToken{life: m.life, markers: m.producers.markers} }
 
 // txnCommit is TxnOffsetCommit: one error for all partitions when it is refused, else one each (R-D27, R-K20). It is no
 // sign of life of the member (R-K8).
@@ -79,11 +77,9 @@ func (m *Machine) unverified(in TxnCommit) int16 {
 	switch {
 	case r.ProducerEpoch < known.epoch(r.ProducerID):
 		return kerr.InvalidProducerEpoch.Code
-	case in.Token.life == nil && known.openIn(r.ProducerID, r.ProducerEpoch):
-		return 0
-	case in.Token.life != nil && in.Token.life != m.life:
+	case in.Token.life != m.life:
 		return kerr.NotCoordinator.Code
-	case in.Token.life != nil && known.last(r.ProducerID).marker <= in.Token.markers:
+	case known.last(r.ProducerID).marker <= in.Token.markers:
 		return 0
 	case r.Version >= firstAbortable:
 		return kerr.TransactionAbortable.Code

@@ -21,7 +21,7 @@ func (w *world) mark(of machine.Producer, commit bool) {
 // guard takes one for a producer.
 func (w *world) guard(group string, of machine.Producer) GuardToken {
 	w.t.Helper()
-	return w.ask(Guard{Group: group, ProducerID: of.ID, ProducerEpoch: of.Epoch}).(GuardToken)
+	return w.ask(Guard{Group: group, ProducerID: of.ID}).(GuardToken)
 }
 
 // txn sends a commit of one partition, with a fresh guard, and returns its code.
@@ -77,12 +77,10 @@ func (s *offsetScript) txn(c command) TxnCommit {
 		r.Topics = append(r.Topics, to)
 	}
 	in := TxnCommit{Request: r}
-	switch named := c.text("guard", ""); named {
-	case "":
-		in.Token = s.guard(plain.Group, c.words[1])
-	case "none":
-	default:
+	if named := c.text("guard", ""); named != "" {
 		in.Token = s.guards[named]
+	} else {
+		in.Token = s.guard(plain.Group, c.words[1])
 	}
 	return in
 }

@@ -28,7 +28,6 @@ type txnOracle struct {
 	last    int64 // offset, and place in the log
 	have    map[place]written
 	pending map[int64]map[place]written
-	open    map[int64]int16 // epoch of the open transaction, by producer
 	epochs  map[int64]int16 // the newest
 	ended   map[int64]int   // how many markers
 	lives   int
@@ -47,7 +46,7 @@ func newTxnOracle(t *rapid.T) *txnOracle {
 	s := offsetSettings()
 	s.OffsetsRetention, s.OffsetsRetentionCheck = time.Hour, 10*time.Minute
 	return &txnOracle{
-		w: newWorld(t, s), have: map[place]written{}, pending: map[int64]map[place]written{}, open: map[int64]int16{},
+		w: newWorld(t, s), have: map[place]written{}, pending: map[int64]map[place]written{},
 		epochs: map[int64]int16{}, ended: map[int64]int{}, dead: map[int64]bool{},
 	}
 }
@@ -73,15 +72,11 @@ func (o *txnOracle) plain(t *rapid.T) {
 
 func (o *txnOracle) takeGuard(t *rapid.T) {
 	id := drawProducer(t)
-	of := producer(id, o.epochs[id])
-	token := o.w.guard("s1", of)
-	if epoch, open := o.open[id]; token.Open != (open && epoch == of.Epoch) {
-		t.Fatalf("guard of %d: open %v", id, token.Open)
-	}
+	token := o.w.guard("s1", producer(id, o.epochs[id]))
 	o.guards = append(o.guards, oracleGuard{token, id, o.ended[id], o.lives})
 }
 
-// txn commits with a guard of the producer's that was taken at some time, or with none, as who belongs to the newest epoch,
+// txn commits with a guard of the producer's that was taken at some time, as who belongs to the newest epoch,
 // was replaced, or replaces.
 func (o *txnOracle) txn(t *rapid.T) {
 	p, id := drawTxnPlace(t), drawProducer(t)
@@ -104,7 +99,7 @@ func (o *txnOracle) txn(t *rapid.T) {
 		o.pending[id] = map[place]written{}
 	}
 	o.pending[id][p] = written{o.last, o.w.now}
-	o.epochs[id], o.open[id] = epoch, epoch
+	o.epochs[id] = epoch
 }
 
 // want chooses the guard, and says what must be answered.
@@ -114,35 +109,24 @@ func (o *txnOracle) want(t *rapid.T, in *TxnCommit) int16 {
 	if r.Version < 4 {
 		unverified = kerr.InvalidTxnState.Code
 	}
-	old := r.ProducerEpoch < o.epochs[r.ProducerID]
 	var own []oracleGuard
 	for _, g := range o.guards {
 		if g.producer == r.ProducerID {
 			own = append(own, g)
 		}
 	}
-	choice := rapid.SampledFrom([]string{"fresh", "fresh", "fresh", "none", "earlier", "earlier"}).Draw(t, "guard")
-	epoch, open := o.open[r.ProducerID]
-	switch {
-	case choice == "earlier" && len(own) > 0:
-		g := own[rapid.IntRange(0, len(own)-1).Draw(t, "which")]
-		in.Token = g.token
-		switch {
-		case old:
-			return kerr.InvalidProducerEpoch.Code
-		case g.life != o.lives:
-			return kerr.NotCoordinator.Code
-		case g.ended != o.ended[r.ProducerID]:
-			return unverified
-		}
-		return 0
-	case choice == "none" && !old && !(open && epoch == r.ProducerEpoch):
-		return unverified
-	case choice != "none":
-		in.Token = o.w.guard(r.Group, producer(r.ProducerID, r.ProducerEpoch))
+	g := oracleGuard{o.w.guard(r.Group, producer(r.ProducerID, r.ProducerEpoch)), r.ProducerID, o.ended[r.ProducerID], o.lives}
+	if len(own) > 0 && rapid.Bool().Draw(t, "earlier") {
+		g = own[rapid.IntRange(0, len(own)-1).Draw(t, "which")]
 	}
-	if old {
+	in.Token = g.token
+	switch {
+	case r.ProducerEpoch < o.epochs[r.ProducerID]:
 		return kerr.InvalidProducerEpoch.Code
+	case g.life != o.lives:
+		return kerr.NotCoordinator.Code
+	case g.ended != o.ended[r.ProducerID]:
+		return unverified
 	}
 	return 0
 }
@@ -161,7 +145,6 @@ func (o *txnOracle) end(t *rapid.T, commit bool) {
 		}
 	}
 	delete(o.pending, id)
-	delete(o.open, id)
 	o.ended[id]++
 }
 

@@ -36,6 +36,7 @@ func TestGuardsWhenMarkersAreForgotten(t *testing.T) {
 	expect(t, "a young guard of one whose marker came since", send(last, token), kerr.TransactionAbortable.Code)
 	expect(t, "one whose marker came before", send(last-20, token), 0)
 	expect(t, "one whose marker was forgotten", send(100, token), 0)
+	expect(t, "no guard", send(2, GuardToken{}), kerr.NotCoordinator.Code)
 }
 
 // R-D15: a transactional commit is the same record as a plain one; the producer is the batch's.
@@ -63,10 +64,10 @@ func TestStrangeRecordsInTransactions(t *testing.T) {
 	w.apply(machine.Record{Key: []byte{0, 9}, Value: []byte{1}, Producer: producer(7, 3)})
 	w.apply(machine.Record{Key: appendOffsetKey(nil, "g", "t", 0), Value: []byte{0, 77}, Producer: producer(7, 3)})
 	expect(t, "older epoch", w.txn(producer(7, 2), "g", "t", 0, 1), kerr.InvalidProducerEpoch.Code)
-	expect(t, "open", w.guard("g", producer(7, 3)).Open, true)
+	expect(t, "open", len(w.m.producers.open), 1)
 	w.mark(producer(7, 3), true)
 	expect(t, "groups", len(w.m.groups), 0)
-	expect(t, "open", w.guard("g", producer(7, 3)).Open, false)
+	expect(t, "open", len(w.m.producers.open), 0)
 }
 
 // A tombstone that a transaction has written, which Kafka never does, works at once.
