@@ -133,12 +133,12 @@ func (st *stage) checkState(g *Group) {
 		g.state == Empty && g.timer.place > 0:
 		st.t.Fatalf("group %s: %v with %d members, leader %v, unsynced %d, timer %v", g.name, g.state, g.members.len(), leads, g.unsynced, g.timer.place)
 	}
-	all := g.state == PreparingRebalance && !g.round.first && g.members.joining == g.members.len() && len(g.pending) == 0
+	all := g.state == PreparingRebalance && !g.round.first && g.members.joining == g.members.len() && g.pending.len() == 0
 	if all {
 		st.t.Fatalf("group %s waits for nobody (FR-B11)", g.name)
 	}
-	for id, p := range g.pending {
-		if p.timer.place == 0 || g.members.byID[id] != nil {
+	for id, timer := range g.pending.timers {
+		if timer.place == 0 || g.members.byID[id] != nil {
 			st.t.Fatalf("id %s of %s is pending for ever, or a member", id, g.name)
 		}
 	}

@@ -44,9 +44,9 @@ type Group struct {
 	protocolType string  // "": none yet
 	protocol     *string // what the generation has selected
 	members      roster
-	leader       *member             // nil without members
-	pending      map[string]*pending // ids that were handed out and have not joined
-	timer        timer               // of the round: for the joins, then for the syncs
+	leader       *member // nil without members
+	pending      pendingIDs
+	timer        timer // of the round: for the joins, then for the syncs
 	round        round
 	unsynced     int  // members who have not asked for the assignment of the generation
 	assigned     bool // the leader has assigned in the generation
@@ -66,7 +66,7 @@ type round struct {
 }
 
 func newGroup(m *Machine, name string) *Group {
-	g := &Group{m: m, name: name, members: newRoster(), pending: map[string]*pending{}}
+	g := &Group{m: m, name: name, members: newRoster()}
 	g.timer.fire = g.timedOut
 	return g
 }
@@ -125,9 +125,7 @@ func (g *Group) timedOut() {
 // discard takes the group out of the machine.
 func (g *Group) discard() {
 	g.m.timers.stop(&g.timer)
-	for _, p := range g.pending {
-		g.m.timers.stop(&p.timer)
-	}
+	g.dropAll()
 	g.enter(Dead)
 	delete(g.m.groups, g.name)
 }

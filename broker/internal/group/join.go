@@ -23,8 +23,11 @@ const (
 	idRoom  = 64
 )
 
-// oversized says whether a name is too long to be told to members with older clients.
+// oversized says whether a name is too long to be told to members with older clients, or the protocols are too many.
 func (in *Join) oversized() bool {
+	if len(in.Request.Protocols) > protocolsMax {
+		return true
+	}
 	longest := max(len(in.ClientID)+idRoom, len(text(in.Request.InstanceID))+idRoom, len(in.Request.ProtocolType))
 	for i := range in.Request.Protocols {
 		longest = max(longest, len(in.Request.Protocols[i].Name))
@@ -92,12 +95,16 @@ func (g *Group) join(j *joining) {
 	case !g.hasRoom(j.MemberID):
 		g.crowdOut(j.MemberID)
 		j.refuse("", kerr.GroupMaxSizeReached.Code)
+	case !g.remembers(j):
+		g.drop(j.MemberID)
+		g.completeIfJoined()
+		j.refuse(j.MemberID, kerr.GroupMaxSizeReached.Code)
 	case !g.admits(j.ProtocolType, j.offers):
 		g.noteInconsistent(j)
 		j.refuse(j.MemberID, kerr.InconsistentGroupProtocol.Code)
 	case j.MemberID == "":
 		g.joinNew(j)
-	case g.pending[j.MemberID] != nil && j.InstanceID == nil:
+	case g.pending.has(j.MemberID) && j.InstanceID == nil:
 		g.drop(j.MemberID)
 		g.admit(j, j.MemberID)
 	default:
@@ -204,24 +211,6 @@ func (g *Group) update(j *joining, who *member) {
 	who.session, who.rebalance = j.session, j.rebalance
 }
 
-// expect keeps an id that was handed out until it joins, leaves, or its session ends (R-K3).
-func (g *Group) expect(id string, session time.Duration) {
-	p := &pending{}
-	p.timer.fire = func() { g.pendingEnded(id) }
-	g.pending[id] = p
-	g.m.timers.set(&p.timer, g.m.now.Add(session))
-}
-
-// drop forgets an id that was handed out; it reports whether there was one.
-func (g *Group) drop(id string) bool {
-	p := g.pending[id]
-	if p != nil {
-		g.m.timers.stop(&p.timer)
-		delete(g.pending, id)
-	}
-	return p != nil
-}
-
 // noteInconsistent tells both sides of a refusal that somebody will have to explain.
 func (g *Group) noteInconsistent(j *joining) {
 	offered := make([]string, len(j.offers))
@@ -229,6 +218,21 @@ func (g *Group) noteInconsistent(j *joining) {
 		offered[i] = j.offers[i].Name
 	}
 	g.m.note(slog.LevelWarn, "join refused: no protocol in common with the group", slog.String("group", g.name),
-		slog.String("client", j.ClientID), slog.String("member", j.MemberID), slog.String("type", j.ProtocolType), slog.Any("offered", offered),
-		slog.String("group_type", g.protocolType), slog.Any("group_has", g.members.accepting.common(g.members.len())))
+		slog.String("client", j.ClientID), slog.String("member", j.MemberID), slog.String("type", j.ProtocolType), slog.Any("offered", few(offered)),
+		slog.String("group_type", g.protocolType), slog.Any("group_has", few(g.members.accepting.common(g.members.len()))))
 }
+
+// few is what of a list is shown: a client that repeats a large Join must not fill the disk with log lines.
+func few(names []string) []string {
+	short := make([]string, 0, min(len(names), namesShown+1))
+	for _, name := range names {
+		if len(short) == namesShown {
+			return append(short, "…")
+		}
+		short = append(short, shortened(name))
+	}
+	return short
+}
+
+// namesShown is how many names of protocols a log line has.
+const namesShown = 10

@@ -42,9 +42,6 @@ func (p *parked) take() (was parked) {
 	return was
 }
 
-// pending is a member id that was handed out with MEMBER_ID_REQUIRED and has not joined (KIP-394).
-type pending struct{ timer timer }
-
 func (who *member) static() bool { return who.instance != nil }
 
 // waits says whether a Join or Sync of the member is parked: then its session cannot end (R-K9).
@@ -58,6 +55,18 @@ func (who *member) metadata(protocol string) []byte {
 		}
 	}
 	return nil
+}
+
+// bytes is how much the member has told of itself.
+func (who *member) bytes() int {
+	return len(who.id) + len(who.instanceID()) + len(who.clientID) + bytesOf(who.offers) + bytesOf(who.withheld)
+}
+
+func bytesOf(list []grouptags.Protocol) (n int) {
+	for _, p := range list {
+		n += len(p.Name) + len(p.Metadata)
+	}
+	return n
 }
 
 func named(name string) func(grouptags.Protocol) bool {

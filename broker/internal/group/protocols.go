@@ -35,7 +35,7 @@ func offersOf(r *kmsg.JoinGroupRequest) []grouptags.Protocol {
 	return unique(nil, offers)
 }
 
-// withheldOf are the protocols that a Join holds back. A field that cannot be read is somebody else's.
+// withheldOf are the protocols that a Join holds back. A field that cannot be read, or has too many, is somebody else's.
 func (m *Machine) withheldOf(r *kmsg.JoinGroupRequest, offers []grouptags.Protocol) []grouptags.Protocol {
 	if !m.settings.UnionAdmission || r.Version < 6 {
 		return nil
@@ -46,6 +46,9 @@ func (m *Machine) withheldOf(r *kmsg.JoinGroupRequest, offers []grouptags.Protoc
 			withheld, _ = grouptags.ReadProtocols(b)
 		}
 	})
+	if len(withheld) > protocolsMax {
+		return nil
+	}
 	return unique(offers, withheld)
 }
 

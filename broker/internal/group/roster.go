@@ -18,6 +18,7 @@ type roster struct {
 	accepting   names // of offers and what is withheld: who has both is counted once
 	joining     int   // whose Join waits
 	withholding int   // who hold something back
+	bytes       int   // of what all have told of themselves
 }
 
 // names counts how many members have a protocol's name in their list.
@@ -119,6 +120,7 @@ func (r *roster) countLists(who *member, by int) {
 	if len(who.withheld) > 0 {
 		r.withholding += by
 	}
+	r.bytes += by * who.bytes()
 }
 
 func (n names) add(name string, by int) {

@@ -51,7 +51,7 @@ func (g *Group) waitForJoins(least time.Duration) {
 // completeIfJoined ends the wait for joins when there is nobody left to wait for. Ids that were handed out count: who has
 // one is about to join (R-K3). The first round of a group takes its delay even so (R-K6).
 func (g *Group) completeIfJoined() {
-	if g.state == PreparingRebalance && !g.round.first && g.members.joining == g.members.len() && len(g.pending) == 0 {
+	if g.state == PreparingRebalance && !g.round.first && g.members.joining == g.members.len() && g.pending.len() == 0 {
 		g.complete()
 	}
 }

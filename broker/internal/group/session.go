@@ -48,9 +48,3 @@ func (g *Group) sessionEnded(who *member) {
 	g.remove(who)
 	g.removed(causeOf(grouptags.Expired, who, nil))
 }
-
-// pendingEnded forgets an id whose owner never came; the round may have waited for nobody else (FR-B12).
-func (g *Group) pendingEnded(id string) {
-	g.drop(id)
-	g.completeIfJoined()
-}
