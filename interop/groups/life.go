@@ -25,12 +25,13 @@ import (
 )
 
 const (
-	topic      = "orders"
-	group      = "app"
-	partitions = 6
-	session    = 8 * time.Second // how long a killed member is waited for
-	heartbeat  = 500 * time.Millisecond
-	patience   = 90 * time.Second // only ends a hang
+	topic       = "orders"
+	group       = "app"
+	partitions  = 6
+	session     = 8 * time.Second // how long a killed member is waited for
+	longSession = 5 * time.Minute // static members are away for less
+	heartbeat   = 500 * time.Millisecond
+	patience    = 90 * time.Second // only ends a hang
 )
 
 // life is one group on a broker of its own, from its first member to its end.
@@ -173,11 +174,12 @@ func (l *life) start(c client, name string) { l.startAs(c, name, name) }
 // another, which a static one takes over.
 func (l *life) startAs(c client, name, instance string) {
 	l.t.Helper()
+	timeout := longSession
 	if !l.static {
-		instance = "-"
+		instance, timeout = "-", session
 	}
 	cmd, err := c.command(l.t.Context(), l.broker.Addr, group, topic, name, l.assignor, instance,
-		strconv.Itoa(int(session.Milliseconds())), strconv.Itoa(int(heartbeat.Milliseconds())))
+		strconv.Itoa(int(timeout.Milliseconds())), strconv.Itoa(int(heartbeat.Milliseconds())))
 	if err != nil {
 		l.t.Fatal(err)
 	}

@@ -9,12 +9,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.stream.Collectors;
+import org.apache.kafka.clients.consumer.CommitFailedException;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.RebalanceInProgressException;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.WakeupException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
@@ -92,8 +94,9 @@ public class GroupMember implements ConsumerRebalanceListener {
         while (!pending.isEmpty()) {
             commitWhenPossible();
             if (!pending.isEmpty()) {
-                consumer.pause(consumer.assignment());
-                handle(consumer.poll(Duration.ofMillis(50)));
+                try {
+                    handle(consumer.poll(Duration.ofMillis(50)));
+                } catch (WakeupException asked) { }
             }
         }
         say("revoked", consumer.assignment());
@@ -114,8 +117,8 @@ public class GroupMember implements ConsumerRebalanceListener {
             commit(pending.keySet());
         } catch (WakeupException asked) {
             commitWhenPossible();
-        } catch (RetriableException rebalancing) {
-            System.err.println("put off: " + rebalancing); // RebalanceInProgressException, which 2.3 does not have
+        } catch (RetriableException | RebalanceInProgressException | CommitFailedException rebalancing) {
+            System.err.println("put off: " + rebalancing); // 2.4 has the last for a rebalance under way too
         }
     }
 
@@ -140,7 +143,11 @@ public class GroupMember implements ConsumerRebalanceListener {
             try {
                 commit(partitions);
                 break;
-            } catch (WakeupException asked) { }
+            } catch (WakeupException asked) {
+            } catch (CommitFailedException over) {
+                pending.keySet().removeAll(partitions); // whoever gets them handles again what is not committed
+                break;
+            }
         }
         say("revoked", partitions);
     }

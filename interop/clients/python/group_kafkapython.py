@@ -3,7 +3,8 @@
 import sys
 import threading
 
-from kafka import ConsumerRebalanceListener, KafkaConsumer, OffsetAndMetadata, TopicPartition
+from kafka import KafkaConsumer, OffsetAndMetadata, TopicPartition
+from kafka.consumer.subscription_state import AsyncConsumerRebalanceListener
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
@@ -35,33 +36,49 @@ consumer = KafkaConsumer(
 )
 
 
-def commit(partitions):
-    offsets = pending.of(partitions)
-    if not offsets:
-        return
+def named(offsets):
+    return {TopicPartition(a.topic, p): OffsetAndMetadata(o, "", -1) for p, o in offsets.items()}
+
+
+def put_off(problem):
+    if not problem.retriable and type(problem).__name__ != "RebalanceInProgressError":
+        raise problem
+    print("put off:", repr(problem), file=sys.stderr)
+
+
+def commit():
+    offsets = dict(pending.offsets)
     try:
-        consumer.commit({TopicPartition(a.topic, p): OffsetAndMetadata(o, "", -1) for p, o in offsets.items()})
+        consumer.commit(named(offsets))
         pending.done(offsets)
     except KafkaError as problem:
-        if not problem.retriable and type(problem).__name__ != "RebalanceInProgressError":
-            raise
-        print("put off:", repr(problem), file=sys.stderr)
+        put_off(problem)
 
 
 def numbers(partitions):
     return [p.partition for p in partitions]
 
 
-class Listener(ConsumerRebalanceListener):
-    def on_partitions_assigned(self, assigned):
+class Listener(AsyncConsumerRebalanceListener):
+    """Its methods run where nothing may block."""
+
+    async def on_partitions_assigned(self, assigned):
         say("assigned", numbers(assigned))
 
-    def on_partitions_revoked(self, revoked):
-        while pending.of(numbers(revoked)):
-            commit(numbers(revoked))
+    async def on_partitions_revoked(self, revoked):
+        for _ in range(50):
+            offsets = pending.of(numbers(revoked))
+            if not offsets:
+                break
+            try:
+                await consumer.commit_async(named(offsets))
+                pending.done(offsets)
+            except KafkaError as problem:
+                put_off(problem)
+        pending.drop(numbers(revoked))  # whoever gets them handles again what is not committed
         say("revoked", numbers(revoked))
 
-    def on_partitions_lost(self, lost):
+    async def on_partitions_lost(self, lost):
         pending.drop(numbers(lost))
         say("lost", numbers(lost))
 
@@ -77,9 +94,9 @@ def run():
     while not stopping.is_set():
         poll()
         if pending.due():
-            commit(list(pending.offsets))
+            commit()
     while pending.offsets:
-        commit(list(pending.offsets))
+        commit()
         if pending.offsets:
             poll()
     say("revoked", numbers(consumer.assignment()))
