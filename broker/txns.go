@@ -28,6 +28,7 @@ type transactions struct {
 	counts  txnCounts
 	loaded  map[int32]bool // the shards of the current topic that have been loaded once
 	hanging int64          // open transactions of partitions that were found and that no coordinator knows
+	told    time.Time      // the start of the transaction that watch has told of
 }
 
 var _ api.Transactions = (*transactions)(nil)
@@ -47,6 +48,7 @@ func newTransactions(b *Broker) *transactions {
 		},
 	}
 	t.later.start()
+	t.later.after(watchInterval, t.watch)
 	return t
 }
 
@@ -105,9 +107,9 @@ func txnSettings(s settings.Transactions) txn.Settings {
 func (t *transactions) Do(id string, in any, done func(reply any, err error)) {
 	switch in := in.(type) {
 	case txn.Init:
-		t.end(id, false, func(e txn.Ends) any { in.Ends = e; return in }, done)
+		(&ending{txns: t, id: id, in: func(e txn.Ends) any { in.Ends = e; return in }, done: done}).start()
 	case txn.End:
-		t.end(id, !in.Raises(), func(e txn.Ends) any { in.Ends = e; return in }, done)
+		(&ending{txns: t, id: id, plain: !in.Raises(), in: func(e txn.Ends) any { in.Ends = e; return in }, done: done}).start()
 	case txn.Add:
 		t.add(id, in, done)
 	default:

@@ -12,19 +12,17 @@ type ending struct {
 	txns  *transactions
 	id    string
 	plain bool // markers have the transaction's own epoch, else the one above
+	tired bool // partitions whose coordinator does not serve are not waited for any more
 	in    func(txn.Ends) any
 	done  func(any, error)
 	ends  txn.Ends
 }
 
-func (t *transactions) end(id string, plain bool, in func(txn.Ends) any, done func(any, error)) {
-	e := &ending{txns: t, id: id, plain: plain, in: in, done: done}
-	t.do(id, txn.Reach{TransactionalID: id}, e.reached)
-}
+func (e *ending) start() { e.txns.do(e.id, txn.Reach{TransactionalID: e.id}, e.reached) }
 
 func (e *ending) reached(answer any, err error) {
 	if err == nil {
-		e.ends, err = e.txns.look(answer.(txn.Reached), e.plain)
+		e.ends, err = e.look(answer.(txn.Reached))
 	}
 	if err != nil {
 		e.done(nil, err)
@@ -51,14 +49,15 @@ func (e *ending) answered(answer any, err error) {
 }
 
 // look finds out which partitions of a transaction take its markers. The error is for a client who may come again at once.
-func (t *transactions) look(r txn.Reached, plain bool) (ends txn.Ends, err error) {
+func (e *ending) look(r txn.Reached) (ends txn.Ends, err error) {
+	b := e.txns.broker
 	ends.NewProducerID = -1
-	marker := producers.Marker{Epoch: r.Epoch, CoordinatorEpoch: t.broker.catalog.StartCount()}
-	if !plain {
+	marker := producers.Marker{Epoch: r.Epoch, CoordinatorEpoch: b.catalog.StartCount()}
+	if !e.plain {
 		marker.Epoch++
 	}
 	for _, p := range r.Partitions {
-		there := t.broker.partition(p.Topic, p.Partition)
+		there, owner := b.partition(p.Topic, p.Partition), b.coordinatorOf(p.Topic)
 		switch {
 		case there == nil:
 			ends.Gone = append(ends.Gone, p)
@@ -66,10 +65,11 @@ func (t *transactions) look(r txn.Reached, plain bool) (ends txn.Ends, err error
 			ends.Unreachable = append(ends.Unreachable, p)
 		case there.Producer(r.ProducerID).CheckMarker(marker) != nil:
 			ends.Gone = append(ends.Gone, p)
+		case owner == nil || owner.Serves(p.Partition):
+		case e.tired:
+			ends.Unreachable = append(ends.Unreachable, p)
 		default:
-			if c := t.broker.coordinatorOf(p.Topic); c != nil && !c.Serves(p.Partition) {
-				return ends, coordinator.ErrLoading
-			}
+			return ends, coordinator.ErrLoading
 		}
 	}
 	return ends, nil

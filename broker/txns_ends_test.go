@@ -2,6 +2,7 @@ package broker
 
 import (
 	"errors"
+	"log/slog"
 	"strings"
 	"sync"
 	"syscall"
@@ -62,6 +63,47 @@ func TestTransactionsOutOfTime(t *testing.T) {
 		if now := h.b.txns.metrics(); now.TimedOut != 1 || now.OldestID != "" {
 			t.Errorf("metrics: %+v", now)
 		}
+	})
+}
+
+// saidLines is what was logged.
+type saidLines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *saidLines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *saidLines) count(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), text)
+}
+
+// TestATransactionThatIsOpenForLongIsNamed, once, and in the metrics.
+func TestATransactionThatIsOpenForLongIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		said := &saidLines{}
+		h := &house{t: t, disk: vfs.NewMemory(), settings: map[string]string{"connections.max.idle.ms": "-1"}, logger: slog.New(slog.NewTextHandler(said, nil))}
+		h.open()
+		defer h.shutdown()
+		h.createTopic("a", 1)
+		h.begun("slow", 15*time.Minute, "value", partitionName{"a", 0})
+		pass(10 * time.Minute)
+		if n := said.count("open for long"); n != 1 || said.count(`"transactional id"=slow`) != 1 {
+			t.Errorf("it was named %d times", n)
+		}
+		expectMetrics(t, h.b,
+			`skein_transactional_ids{state="Ongoing"} 1`,
+			`skein_transaction_oldest_open_seconds{transactional_id="slow"} 600`,
+			`skein_log_unstable_offsets{partition="0",topic="a"} 1`,
+			`skein_transactions_total{outcome="committed"} 0`)
+		pass(6 * time.Minute)
+		expectMetrics(t, h.b, `skein_transactions_timed_out_total 1`, `skein_transactions_total{outcome="aborted"} 1`)
 	})
 }
 

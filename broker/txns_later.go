@@ -4,8 +4,6 @@ import (
 	"container/heap"
 	"sync"
 	"time"
-
-	"github.com/skeinstream/skein/broker/internal/txn"
 )
 
 // later does things after a while, on one goroutine.
@@ -114,29 +112,4 @@ func (q *laterQueue) Pop() any {
 	(*q)[last] = laterTask{}
 	*q = (*q)[:last]
 	return task
-}
-
-// What a machine asks for is tried again this soon where it could not even be given back to the machine, which comes by
-// itself only after a long while.
-const (
-	askAgain    = 100 * time.Millisecond
-	askAgainMax = 8 // times
-)
-
-// ask does what a machine wants done: it looks how the partitions are and tells the machine to go on.
-func (t *transactions) ask(a txn.Ask) {
-	if a.After == 0 {
-		t.goOn(a, 0)
-		return
-	}
-	t.later.after(a.After, func() { t.goOn(a, 0) })
-}
-
-func (t *transactions) goOn(a txn.Ask, tries int) {
-	in := txn.Finish{TransactionalID: a.TransactionalID, ProducerID: a.ProducerID, Epoch: a.Epoch}
-	t.end(a.TransactionalID, !a.Abort, func(e txn.Ends) any { in.Ends = e; return in }, func(_ any, err error) {
-		if err != nil && tries < askAgainMax {
-			t.later.after(askAgain<<min(tries, 6), func() { t.goOn(a, tries+1) })
-		}
-	})
 }
