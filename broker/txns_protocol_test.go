@@ -63,6 +63,48 @@ func (p *txnProducer) produceAs(version int16, to partitionName, sequence int32)
 	return failed(resp.Topics[0].Partitions[0].ErrorCode)
 }
 
+// TestPipelinedBatchesOfATransaction: a client sends batch after batch without waiting for answers. The coordinator is asked about
+// the first, in the middle of everything else, and all of them come into the log in their order.
+func TestPipelinedBatchesOfATransaction(t *testing.T) {
+	for _, old := range []bool{false, true} {
+		inBubble(t, nil, func(h *house) {
+			h.createTopic("a", 2)
+			p := h.producer("id")
+			p.w.old = old
+			h.must(p.begin())
+			var want []string
+			for round := range 20 {
+				for i := range int32(2) {
+					if old {
+						h.must(p.add(partitionName{"a", i}))
+					}
+				}
+				for n := range 40 {
+					at := partitionName{"a", int32(n) % 2}
+					value := fmt.Sprint(round, " ", n)
+					b := record.NewBuilder(0)
+					b.ProducerID, b.ProducerEpoch, b.BaseSequence, b.Transactional = p.producer, p.epoch, p.sequences[at], true
+					req := produceRequest(&toProduce{topic: "a", index: at.index, batch: b.Append(time.Now().UnixMilli(), nil, []byte(value)).Bytes()})
+					req.TransactionID = &p.id
+					h.must(p.w.send(req))
+					if p.sequences[at]++; at.index == 0 {
+						want = append(want, value)
+					}
+				}
+				for n := range 40 {
+					resp, err := p.w.receive()
+					h.must(err)
+					if code := resp.(*kmsg.ProduceResponse).Topics[0].Partitions[0].ErrorCode; code != 0 {
+						t.Fatalf("old %t, round %d, batch %d: %d", old, round, n, code)
+					}
+				}
+				h.must(p.end(true))
+			}
+			h.expectCommitted(partitionName{"a", 0}, want...)
+		})
+	}
+}
+
 func wantError(t *testing.T, what string, err error, want *kerr.Error) {
 	t.Helper()
 	if !errors.Is(err, want) {
