@@ -14,12 +14,13 @@ import (
 func BenchmarkTransaction(b *testing.B) {
 	for _, old := range []bool{false, true} {
 		for _, producers := range []int{1, 8} {
-			b.Run(fmt.Sprintf("old=%t/producers=%d", old, producers), func(b *testing.B) { transactionBenchmark(b, old, producers) })
+			b.Run(fmt.Sprintf("old=%t/producers=%d", old, producers), func(b *testing.B) { transactionBenchmark(b, old, producers, false) })
 		}
 	}
+	b.Run("offsets/producers=8", func(b *testing.B) { transactionBenchmark(b, false, 8, true) })
 }
 
-func transactionBenchmark(b *testing.B, old bool, producers int) {
+func transactionBenchmark(b *testing.B, old bool, producers int, offsets bool) {
 	br, err := Open(context.Background(), Config{Dir: b.TempDir()})
 	if err != nil {
 		b.Fatal(err)
@@ -56,6 +57,12 @@ func transactionBenchmark(b *testing.B, old bool, producers int) {
 				if err := p.send(partitionName{"t", int32(i)}, "value"); err != nil {
 					b.Error(err)
 					return
+				}
+				if offsets {
+					if err := retrying(func() error { return p.commitOffset(fmt.Sprint("group ", i), "t", int64(n)) }); err != nil {
+						b.Error(err)
+						return
+					}
 				}
 				if err := p.end(true); err != nil {
 					b.Error(err)

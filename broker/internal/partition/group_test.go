@@ -262,3 +262,33 @@ func TestAPowerCutLeavesNoHoleBelowAGroup(t *testing.T) {
 		w.stop()
 	})
 }
+
+// TestAGroupWithAStaleMarker is refused as a whole, and costs nobody anything: the producer's epoch, or the coordinator's, is
+// older than what a partition knows (R-K28).
+func TestAGroupWithAStaleMarker(t *testing.T) {
+	inBubble(t, func(w *world) {
+		a, b := w.start().create("a", 1).Partition(0), w.create("b", 1).Partition(0)
+		w.appendedAt(a, ofTransaction(7, 1, "one"), 0, 0)
+		w.appendedAt(b, ofTransaction(7, 1, "two"), 0, 0)
+		w.appendedAt(b, record.ControlMarker(record.Abort, 7, 2, 5, 1), 1, 0)
+		for what, stale := range map[string][]byte{"producer": record.ControlMarker(record.Commit, 7, 1, 5, 1), "coordinator": record.ControlMarker(record.Commit, 7, 2, 4, 1)} {
+			o := w.groupOf(Share{a, record.ControlMarker(record.Commit, 7, 2, 5, 1), Anywhere}, Share{b, stale, Anywhere})
+			synctest.Wait()
+			if told, err := o.get(); told != 1 || err == nil {
+				t.Errorf("a stale %s: told %d times: %v", what, told, err)
+			}
+		}
+		w.expectValues(a)
+		w.expectValues(b)
+		if a.LastStableOffset() != 0 || b.LastStableOffset() != 2 {
+			t.Errorf("stable up to %d and %d", a.LastStableOffset(), b.LastStableOffset())
+		}
+		o := w.groupOf(Share{a, record.ControlMarker(record.Commit, 7, 2, 5, 1), 1}, Share{b, record.ControlMarker(record.Commit, 7, 2, 5, 1), 2})
+		synctest.Wait()
+		if _, err := o.get(); err != nil || a.LastStableOffset() != 2 || b.LastStableOffset() != 3 {
+			t.Errorf("stable up to %d and %d: %v", a.LastStableOffset(), b.LastStableOffset(), err)
+		}
+		w.expectValues(a, "one")
+		w.stop()
+	})
+}
