@@ -11,6 +11,7 @@ type pair struct {
 	kafka, target *side
 	allowed       []allowance
 	flights       []*flight // requests of members that wait for their answers
+	delays        bool      // first rounds have a delay
 	steps         int       // done so far
 	reached       int       // how far the case came
 	skipped       []string  // steps of it that had nothing to ask

@@ -46,6 +46,7 @@ func TestGroups(t *testing.T) {
 // room for two.
 func TestFullAndSlowGroups(t *testing.T) {
 	p := startPairWith(t, map[string]string{"group.initial.rebalance.delay.ms": "2000", "group.max.size": "2"})
+	p.delays = true
 	playScripts(t, p, "groups-delay")
 }
 

@@ -21,8 +21,8 @@ const (
 	// followAfter is how much later than the answer that released them the
 	// answers to waiting requests may come.
 	followAfter = 4 * time.Millisecond
-	// allJoinedAfter is how long a group may take to answer its members once all
-	// have joined: the first round begins with a timer.
+	// allJoinedAfter is how long a group is waited for whose members have all
+	// joined, when it may have something else to wait for.
 	allJoinedAfter = 600 * time.Millisecond
 	// oneSided is how long one side may take once the other has answered.
 	oneSided = 5 * time.Second
@@ -143,8 +143,7 @@ func (p *pair) look(f *flight) ([]exchange, error) {
 			return []exchange{own}, nil
 		}
 		same := len(p.filtered(s, compare(k.lines, t.lines))) == 0
-		switch took := time.Since(began); {
-		case same && !p.allJoined(k.lines), same && took > allJoinedAfter, took > oneSided:
+		if took := time.Since(began); same && took > p.unrest(f, k.lines) || took > oneSided {
 			all := []exchange{{step: s, kafka: k, target: t}}
 			return all, failed(all)
 		}
@@ -152,22 +151,34 @@ func (p *pair) look(f *flight) ([]exchange, error) {
 	}
 }
 
-// allJoined tells whether as many members wait in a round as there are.
-func (p *pair) allJoined(description []string) bool {
-	members, joined, preparing := 0, 0, false
+// unrest is how long a group may stay as it is described while a request waits.
+func (p *pair) unrest(f *flight, description []string) time.Duration {
+	members, joins, state := 0, 0, ""
 	for _, line := range description {
-		preparing = preparing || strings.Contains(line, ".State = PreparingRebalance")
+		if _, value, ok := strings.Cut(line, ".State = "); ok {
+			state = value
+		}
 		if strings.Contains(line, "].MemberID = ") {
 			members++
 		}
 	}
-	for _, f := range p.flights {
-		if strings.HasPrefix(f.step.text, "JoinGroup") {
-			joined++
+	for _, other := range p.flights {
+		if other.joins() {
+			joins++
 		}
 	}
-	return preparing && joined >= members
+	switch {
+	case f.joins() && state != "PreparingRebalance", !f.joins() && state != "CompletingRebalance":
+		return oneSided // so nothing waits
+	case !f.joins() || joins < members:
+		return 0
+	case p.delays || len(p.kafka.cast.pending) > 0:
+		return allJoinedAfter
+	}
+	return oneSided // the first round begins with a timer
 }
+
+func (f *flight) joins() bool { return strings.HasPrefix(f.step.text, "JoinGroup") }
 
 // flightOf is the request of a member that waits, if one does.
 func (p *pair) flightOf(by string) *flight {
