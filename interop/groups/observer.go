@@ -155,7 +155,13 @@ func (o *observer) String() string {
 		fmt.Fprintf(&b, "%s owns %v, ", m, slices.Sorted(maps.Keys(o.owned[m])))
 	}
 	fmt.Fprintf(&b, "handled %v; last events:", o.next)
-	for _, e := range o.history[max(0, len(o.history)-1):] {
+	var last []event
+	for _, e := range o.history {
+		if e.kind != handled && e.kind != committed {
+			last = append(last, e)
+		}
+	}
+	for _, e := range last[max(0, len(last)-20):] {
 		fmt.Fprintf(&b, "\n%s", e)
 	}
 	return b.String()
