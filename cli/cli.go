@@ -204,9 +204,9 @@ func (a *app) report(err error) {
 		}{err.Error(), hint})
 		return
 	}
-	fmt.Fprintf(a.env.Stderr, "skein: %v\n", err)
+	fmt.Fprintf(a.notices(), "skein: %v\n", err)
 	if hint != "" {
-		fmt.Fprintf(a.env.Stderr, "  %s\n", strings.ReplaceAll(hint, "\n", "\n  "))
+		fmt.Fprintf(a.notices(), "  %s\n", strings.ReplaceAll(hint, "\n", "\n  "))
 	}
 }
 
@@ -219,12 +219,15 @@ func (a *app) connect(ctx context.Context, flags *connect.Flags, more ...kgo.Opt
 	return connect.Open(ctx, options, a.env.Stderr, more...)
 }
 
+// notices is standard error, for people.
+func (a *app) notices() io.Writer { return visibleLines{a.env.Stderr} }
+
 // print writes a result: as JSON when asked to, else as text writes it.
 func (a *app) print(result any, text func(w io.Writer)) error {
 	if a.json {
 		return a.encode(a.env.Stdout, result)
 	}
-	text(a.env.Stdout)
+	text(visibleLines{a.env.Stdout})
 	return nil
 }
 

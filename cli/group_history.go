@@ -50,7 +50,7 @@ keep the last rebalances of each group; Apache Kafka does not tell.`,
 
 func (a *app) historyText(w io.Writer, h groupHistory) {
 	if len(h.Rebalances) == 0 {
-		fmt.Fprintf(a.env.Stderr, "the group %s has not rebalanced yet (%s)\n", h.Group, h.State)
+		fmt.Fprintf(a.notices(), "the group %s has not rebalanced yet (%s)\n", h.Group, h.State)
 		return
 	}
 	rebalancesTable(w, h.Rebalances)

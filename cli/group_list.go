@@ -100,7 +100,7 @@ func (a *app) printGroups(list []groups.Listed, all int) error {
 			if all > 0 {
 				what = "no group matches; there are " + count(all, "other")
 			}
-			fmt.Fprintln(a.env.Stderr, what)
+			fmt.Fprintln(a.notices(), what)
 			return
 		}
 		t := newTable(w, "GROUP", "STATE", "TYPE", "PROTOCOL", "COORDINATOR")

@@ -51,7 +51,7 @@ func (a *app) membersText(w io.Writer, list []groupMembers, verbose bool) {
 		}
 		switch {
 		case len(g.Members) == 0:
-			fmt.Fprintf(a.env.Stderr, "the group %s has no members (%s)\n", g.Group, g.State)
+			fmt.Fprintf(a.notices(), "the group %s has no members (%s)\n", g.Group, g.State)
 		case verbose:
 			membersVerbose(w, g.Members)
 		default:

@@ -155,7 +155,7 @@ func noInstance(g groups.Group, instance string) error {
 
 func (r groupRemove) text(a *app, w io.Writer, g groups.Group, list []groups.Removed) {
 	if len(list) == 0 {
-		fmt.Fprintf(a.env.Stderr, "the group %s has no members (%s)\n", g.Name, g.State)
+		fmt.Fprintf(a.notices(), "the group %s has no members (%s)\n", g.Name, g.State)
 	}
 	for _, m := range list {
 		switch {

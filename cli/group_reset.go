@@ -144,7 +144,7 @@ func stillActive(g groups.Group) error {
 // remind says on standard error what stands between a plan and its doing.
 func (r groupReset) remind(a *app, g groups.Group) {
 	if active(g) {
-		fmt.Fprintf(a.env.Stderr, "skein: the group %s is %s with %s: --execute will be refused until they have stopped\n", g.Name, g.State, count(len(g.Members), "member"))
+		fmt.Fprintf(a.notices(), "skein: the group %s is %s with %s: --execute will be refused until they have stopped\n", g.Name, g.State, count(len(g.Members), "member"))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
@@ -264,4 +265,29 @@ func TestALargeGroupIsShown(t *testing.T) {
 	c.want(c.do("group", "describe", "large", "--timeout", "1m"), "Members:     7000", "Lag:         60000", "t      19999      7")
 	f.groups["large"].members, f.groups["large"].state = nil, "Empty"
 	c.want(c.do("group", "reset-offsets", "large", "--all-topics", "--to-earliest", "--execute", "--timeout", "1m"), "reset 20000 partitions of the group large")
+}
+
+// Whatever clients call themselves, and whatever a cluster says, it does not steer the terminal.
+func TestNamesOfOthersDoNotSteerTheTerminal(t *testing.T) {
+	f, c := startGroups(t, newKafka())
+	f.orders()
+	const clear = "\x1b[2J"
+	g := f.groups["orders"]
+	f.groups[clear] = g
+	for i := range g.members {
+		m := &g.members[i]
+		m.id, m.client, m.host, m.instance = m.id+clear, m.client+clear, m.host+clear, m.instance+clear
+	}
+	f.refuse[13] = kerr.UnknownMemberID
+	for _, args := range []string{
+		"list", "describe orders", "members orders", "members orders --verbose", "lag orders", "describe " + clear, "members " + clear, "lag " + clear,
+		"remove-member orders --all --dry-run", "remove-member orders --all", "remove-member orders --instance-id blu", "remove-member orders --instance-id x",
+		"remove-member orders --member x", "delete orders " + clear, "reset-offsets " + clear + " --all-topics --to-earliest", "history orders",
+	} {
+		s := c.shell("")
+		s.run(t.Context(), append([]string{"group"}, strings.Fields(args)...)...)
+		if out := s.stdout.String() + s.stderr.String(); strings.ContainsFunc(out, func(r rune) bool { return r != '\n' && unicode.IsControl(r) }) {
+			t.Errorf("group %q: %q", args, out)
+		}
+	}
 }

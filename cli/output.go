@@ -61,6 +61,21 @@ func visible(s string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
+// visibleLines writes text with everything but its line ends visible. Each
+// Write has whole characters.
+type visibleLines struct{ io.Writer }
+
+func (v visibleLines) Write(b []byte) (int, error) {
+	lines := strings.Split(string(b), "\n")
+	for i := range lines {
+		lines[i] = visible(lines[i])
+	}
+	if _, err := io.WriteString(v.Writer, strings.Join(lines, "\n")); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
 // bytesText is a size for people: 1.5 MiB.
 func bytesText(n int64) string {
 	const step = 1024

@@ -85,10 +85,10 @@ func (a *app) printTopics(list []listedTopic, pattern []string) error {
 	return a.print(list, func(w io.Writer) {
 		switch {
 		case len(list) == 0 && len(pattern) > 0:
-			fmt.Fprintf(a.env.Stderr, "no topic matches %q\n", pattern[0])
+			fmt.Fprintf(a.notices(), "no topic matches %q\n", pattern[0])
 			return
 		case len(list) == 0:
-			fmt.Fprintln(a.env.Stderr, "there are no topics; `skein topic create NAME` makes one")
+			fmt.Fprintln(a.notices(), "there are no topics; `skein topic create NAME` makes one")
 			return
 		}
 		t := newTable(w, "TOPIC", "PARTITIONS", "REPLICATION")
