@@ -91,8 +91,14 @@ func (s *shard) recycle(f *flight) {
 	f.replies, f.notes, f.asks, f.bytes, f.closed, f.durable = f.replies[:0], f.notes[:0], f.asks[:0], 0, false, false
 	f.onItsWay, f.early = false, false
 	f.forget()
-	s.free = append(s.free, f)
+	if max(cap(f.records), cap(f.replies)) <= flightKept {
+		s.free = append(s.free, f)
+	}
 }
+
+// flightKept is how many records and replies a flight has room for that is used again. The end of a topic with a million
+// offsets must not cost its records for ever.
+const flightKept = 4096
 
 // forget lets go of the records, which the log has taken.
 func (f *flight) forget() {

@@ -209,5 +209,12 @@ func (l *PartitionLog) batch(records []machine.Record, of machine.Producer) reco
 	for _, r := range records {
 		b.Append(now, r.Key, r.Value)
 	}
+	if b.Size() > builderBytes {
+		l.builder = record.NewBuilder(0)
+	}
 	return b.Bytes()
 }
+
+// builderBytes is the largest batch whose memory is kept for the next one. The record of one large group must not cost its
+// size for ever.
+const builderBytes = 4 * flightBytes

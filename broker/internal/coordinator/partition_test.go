@@ -164,3 +164,41 @@ func TestALogOfADeletedTopic(t *testing.T) {
 }
 
 var _ partition.Appended = (*ownAppend)(nil)
+
+// The memory of a large batch is not kept for the small ones that follow.
+func TestALargeBatchLeavesNoMemoryBehind(t *testing.T) {
+	inBroker(t, func(b *broker) {
+		l := b.opened(0, record.None)
+		first := l.builder
+		b.check(write(l, records("small")))
+		if l.builder != first {
+			t.Error("the memory of a small batch is not used again")
+		}
+		b.check(write(l, []machine.Record{{Key: []byte("large"), Value: make([]byte, builderBytes)}}))
+		if l.builder == first {
+			t.Error("the memory of a large batch is kept")
+		}
+		b.expectKeys("coordinated", 0, "large", "small")
+	})
+}
+
+// Nor is that of an append with many records.
+func TestALargeFlightLeavesNoMemoryBehind(t *testing.T) {
+	inHouse(t, 1, nil, func(h *house) {
+		h.asks("first", add{"a"})
+		for range 4 * flightKept {
+			h.ask(0, "one of many", add{"a"})
+		}
+		for synctest.Wait(); h.disk.pending() > 0; synctest.Wait() {
+			h.disk.settle(1, nil)
+		}
+		if len(h.shards[0].free) == 0 {
+			t.Error("no flight is used again")
+		}
+		for _, f := range h.shards[0].free {
+			if n := max(cap(f.records), cap(f.replies)); n > flightKept {
+				t.Errorf("a flight with room for %d is kept", n)
+			}
+		}
+	})
+}
