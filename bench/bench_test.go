@@ -38,7 +38,7 @@ func TestSmallComparison(t *testing.T) {
 		t.Skip("needs /proc")
 	}
 	name := filepath.Join(t.TempDir(), "result.json")
-	o, err := parse([]string{"-peers", "skein,skein-os,kfake,kfake-sync", "-only", "idle|latency|end-to-end|commits|members|go-|loaded", "-rounds", "1", "-json", name, "-dir", t.TempDir()}, os.Stderr)
+	o, err := parse([]string{"-peers", "skein,skein-os,kfake,kfake-sync", "-only", "idle|latency|end-to-end|commits|members|txn|go-|loaded", "-rounds", "1", "-json", name, "-dir", t.TempDir()}, os.Stderr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,6 +47,7 @@ func TestSmallComparison(t *testing.T) {
 		latency: 200 * time.Millisecond,
 		groups:  100 * time.Millisecond,
 		storm:   5,
+		txns:    50 * time.Millisecond,
 		warm:    100,
 		noisy:   true,
 		records: map[int]int{100: 2000, 1024: 1000},
@@ -137,7 +138,8 @@ func TestPlans(t *testing.T) {
 				t.Errorf("%v: nothing of %d bytes is sent", args, size)
 			}
 		}
-		if o.plan.warm == 0 || o.plan.idle == 0 || o.plan.latency == 0 || o.plan.groups == 0 || o.plan.storm == 0 {
+		if o.plan.warm == 0 || o.plan.idle == 0 || o.plan.latency == 0 || o.plan.groups == 0 || o.plan.storm == 0 ||
+			o.plan.txns == 0 || o.plan.committed == 0 {
 			t.Errorf("%v: %+v", args, o.plan)
 		}
 	}

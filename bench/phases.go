@@ -29,6 +29,7 @@ func phases() []phase {
 	}
 	all = append(all, phase{name: "end-to-end", run: endToEnd})
 	all = append(all, groupPhases()...)
+	all = append(all, txnPhases()...)
 	for _, size := range result.Sizes() {
 		all = append(all,
 			phase{name: fmt.Sprintf("go-%d", size), run: plainGo(size)},

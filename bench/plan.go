@@ -12,10 +12,13 @@ type plan struct {
 	latency time.Duration // of each run at a fixed rate
 	groups  time.Duration // of each run that commits offsets or sends heartbeats
 	storm   int           // members that join at once
+	txns    time.Duration // of each run of transactions
 	warm    int           // records of 100 B before anything but the start is measured
 	records map[int]int   // of the Go client's throughput, by record size
 	others  map[int]int   // of the other clients'
-	noisy   bool          // never mind who else uses the machine
+
+	committed int  // records that are read when committed only
+	noisy     bool // never mind who else uses the machine
 }
 
 func full() plan {
@@ -24,15 +27,19 @@ func full() plan {
 		latency: 10 * time.Second,
 		groups:  5 * time.Second,
 		storm:   result.StormMembers,
+		txns:    4 * time.Second,
 		warm:    1_500_000,
 		records: map[int]int{100: 3_000_000, 1024: 500_000},
 		others:  map[int]int{100: 2_000_000, 1024: 400_000},
+
+		committed: 480_000,
 	}
 }
 
 // times is the plan with n/d times the load.
 func (p plan) times(n, d int) plan {
 	scaled := p
+	scaled.committed = p.committed * n / d
 	scaled.warm, scaled.records, scaled.others = p.warm*n/d, map[int]int{}, map[int]int{}
 	for size := range p.records {
 		scaled.records[size] = p.records[size] * n / d
@@ -44,7 +51,7 @@ func (p plan) times(n, d int) plan {
 func quick() plan {
 	p := full().times(1, 10)
 	p.idle, p.latency, p.noisy = time.Second, 2*time.Second, true
-	p.groups, p.storm = time.Second, 100
+	p.groups, p.storm, p.txns = time.Second, 100, time.Second
 	return p
 }
 

@@ -26,6 +26,7 @@ type visit struct {
 	broker  *peers.Broker
 	try     int      // of the phase that runs, from 1
 	samples []sample // of that try
+	warm    bool     // transactions have run
 }
 
 // sample is one number of a row.

@@ -97,10 +97,58 @@ func TestRunsOfTheGoClient(t *testing.T) {
 	if l, err := ProduceLatency(ctx, addr, topic, 1000, 100*time.Millisecond); err != nil || l.P50 <= 0 || l.P999 < l.P99 || l.P99 < l.P50 {
 		t.Errorf("ProduceLatency = %+v, %v", l, err)
 	}
+	runTransactors(t, ctx, addr)
 	if err := CreateTopic(ctx, addr, "ends"); err != nil {
 		t.Fatal(err)
 	}
 	if l, err := EndToEndLatency(ctx, addr, "ends", 1000, 100*time.Millisecond); err != nil || l.P50 <= 0 {
 		t.Errorf("EndToEndLatency = %+v, %v", l, err)
+	}
+}
+
+func runTransactors(t *testing.T, ctx context.Context, addr string) {
+	t.Helper()
+	if err := CreateTopic(ctx, addr, "txns"); err != nil {
+		t.Fatal(err)
+	}
+	for _, transactional := range []bool{true, false} {
+		all, err := NewTransactors(addr, "txns", 2, 3, transactional)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer all.Close()
+		done, err := all.Run(ctx, 20*time.Millisecond)
+		if err != nil || done.Groups < 2 || done.Rate() <= 0 || done.Commit.P50 > 0 != transactional {
+			t.Errorf("Run = %+v, %v", done, err)
+		}
+	}
+	fillAndRead(t, ctx, addr)
+}
+
+// Of 2 × 25 committed transactions and 2 × 2 aborted ones the reader of
+// committed records gets the former, and no more.
+func fillAndRead(t *testing.T, ctx context.Context, addr string) {
+	t.Helper()
+	if err := CreateTopic(ctx, addr, "filled"); err != nil {
+		t.Fatal(err)
+	}
+	all, err := NewTransactors(addr, "filled", 2, 3, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer all.Close()
+	if err := all.Fill(ctx, 25); err != nil {
+		t.Fatal(err)
+	}
+	if rate, err := ConsumeCommitted(ctx, addr, "filled", 2*25*3, 2); err != nil || rate <= 0 {
+		t.Errorf("ConsumeCommitted = %v, %v", rate, err)
+	}
+	if rate, err := Consume(ctx, addr, "filled", 2*27*3, 1); err != nil || rate <= 0 {
+		t.Errorf("Consume of all = %v, %v", rate, err)
+	}
+	brief, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+	defer cancel()
+	if _, err := ConsumeCommitted(brief, addr, "filled", 2*25*3+1, 1); err == nil {
+		t.Error("an aborted record was read")
 	}
 }

@@ -73,6 +73,14 @@ func barToKafka(k Kind, synced bool) (gain float64, ok bool) {
 	switch k {
 	case StormTime, StormGenerations: // most of it is a wait that the settings ask for
 		return 0, false
+	case TxnShare: // a broker whose plain producing is slow has the greater share
+		return 0, false
+	case Txn1Rate:
+		return 30, true
+	case Txn8Rate:
+		return 10, true
+	case TxnCommitP99:
+		return 5, true
 	case Start:
 		return 20, true
 	case MemoryIdle:
@@ -96,6 +104,8 @@ func barToKfake(k Kind) (gain float64, ok bool) {
 		return level, true
 	case CommitCPU:
 		return 1, true
+	case Txn1Rate:
+		return 2, true
 	}
 	return 0, false
 }

@@ -50,6 +50,10 @@ func TestBars(t *testing.T) {
 		{kfake, ProduceRate, level},
 		{synced, CommitCPU, 1},
 		{kfake, CommitCPU, 1},
+		{synced, Txn1Rate, 30},
+		{kfake, Txn1Rate, 2},
+		{synced, Txn8Rate, 10},
+		{loose, TxnCommitP99, 5},
 	} {
 		if got, ok := c.pair.Bar(c.kind); !ok || got != c.want {
 			t.Errorf("%s asks %v of kind %d, want %v", c.pair.Title(), got, c.kind, c.want)

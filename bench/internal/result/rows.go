@@ -62,10 +62,23 @@ const (
 	StormTime
 	StormGenerations
 	StormCPU
+	TxnRate
+	Txn1Rate // with one producer
+	Txn8Rate // with eight
+	TxnCPU
+	TxnCommitMedian
+	TxnCommitP99
+	TxnShare
 )
 
 // More tells whether a greater number is the better one.
-func (k Kind) More() bool { return k == ProduceRate || k == ConsumeRate || k == CommitRate }
+func (k Kind) More() bool {
+	switch k {
+	case ProduceRate, ConsumeRate, CommitRate, TxnRate, Txn1Rate, Txn8Rate, TxnShare:
+		return true
+	}
+	return false
+}
 
 // Row is one line of the table.
 type Row struct {
@@ -141,7 +154,8 @@ func Rows() []Row {
 		rows = append(rows, latency("produce", rate, ProduceMedian, ProduceP99, ProduceP999)...)
 	}
 	rows = append(rows, latency("end-to-end", EndToEndRate, EndToEnd, EndToEnd, EndToEnd)...)
-	return append(rows, groups()...)
+	rows = append(rows, groups()...)
+	return append(rows, transactions()...)
 }
 
 func throughput(c Client, verb string, rate, cpu Kind) []Row {
