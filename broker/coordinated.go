@@ -83,6 +83,9 @@ func (c *coordinated) await(done func(error)) (waits bool, err error) {
 // meanwhile: the commits of a connection must not overtake each other.
 func (c *coordinated) create() {
 	err := c.makeTopic(context.Background())
+	if now := c.current.Load(); err == nil && now != nil {
+		<-now.Tried() // who comes first needs not be told to come again
+	}
 	for waiting := c.takeWaiting(); waiting != nil; waiting = c.takeWaiting() {
 		if err == nil && c.current.Load() == nil {
 			err = coordinator.ErrNotCoordinator // it is gone again

@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/skeinstream/skein/broker/internal/machine"
@@ -106,18 +107,23 @@ type Coordinator struct {
 	loads   loads
 	end     context.CancelFunc // of loading
 	running sync.WaitGroup     // workers, and who loads
+	first   atomic.Int32       // shards whose first load is not over
+	tried   chan struct{}      // closed when there are none
 }
 
 // Open starts the workers and begins to load every shard. It does not wait for that.
 func Open(cfg Config) *Coordinator {
 	c := &Coordinator{cfg: cfg.withDefaults()}
 	c.loads = make(loads, c.cfg.Shards)
+	c.first.Store(int32(c.cfg.Shards))
+	c.tried = make(chan struct{})
 	for range c.cfg.Workers {
 		c.workers = append(c.workers, newWorker(&c.cfg))
 	}
 	for i := range int32(c.cfg.Shards) {
 		w := c.workers[int(i)%len(c.workers)]
 		s := newShard(&c.cfg, w, i, c.loads)
+		s.tried = c.shardTried
 		c.shards = append(c.shards, s)
 		s.load()
 	}
@@ -129,6 +135,15 @@ func Open(cfg Config) *Coordinator {
 	}
 	return c
 }
+
+func (c *Coordinator) shardTried() {
+	if c.first.Add(-1) == 0 {
+		close(c.tried)
+	}
+}
+
+// Tried is closed when the first load of every shard is over, for good or ill, or will not be.
+func (c *Coordinator) Tried() <-chan struct{} { return c.tried }
 
 // Shards is how many shards there are.
 func (c *Coordinator) Shards() int { return len(c.shards) }

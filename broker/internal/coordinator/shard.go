@@ -43,6 +43,7 @@ type shard struct {
 	life      int             // counts machines
 	failures  int             // since an append has succeeded
 	welcome   bool            // Config.Loaded is still to be called
+	tried     func()          // tells of the first load; nil after it
 
 	last   machine.Token    // that was given out
 	caller func(any, error) // whose step it is, until he is answered or parked
@@ -225,6 +226,7 @@ func (s *shard) load() {
 
 // loaded takes the new machine over.
 func (s *shard) loaded(l *loaded) {
+	defer s.noteTried()
 	defer s.contain()
 	if s.condition == finished {
 		return
@@ -242,6 +244,14 @@ func (s *shard) loaded(l *loaded) {
 	}
 	if s.cfg.Events.Loaded != nil {
 		s.cfg.Events.Loaded(s.number, l.records, l.took)
+	}
+}
+
+// noteTried tells, once, that the shard has been loaded or could not be.
+func (s *shard) noteTried() {
+	if s.tried != nil {
+		s.tried()
+		s.tried = nil
 	}
 }
 

@@ -200,6 +200,7 @@ func (w *worker) end() {
 		c.refuse()
 	}
 	for _, s := range w.shards {
+		s.noteTried()
 		s.refuseHeld()
 		s.answerAll()
 	}
