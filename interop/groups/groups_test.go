@@ -65,6 +65,7 @@ func prepare(t *testing.T) []client {
 		if c.lacks != "" {
 			report.Note(t, report.Lacks, c.name+" in groups", "%s", c.lacks)
 		}
+		report.Note(t, report.Run, c.name, "in groups")
 		had = append(had, c)
 	}
 	return had
@@ -126,7 +127,6 @@ func passed(t *testing.T, who, how string, records int64, began time.Time) {
 	if t.Failed() {
 		return
 	}
-	report.Note(t, report.Run, who, "in groups")
 	report.Note(t, report.Shown, fmt.Sprintf("group of %s, %s", who, how), "%d records handled, one owner each, resumed where committed", records)
 	t.Logf("in %v", time.Since(began).Round(100*time.Millisecond))
 }

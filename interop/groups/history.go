@@ -3,7 +3,9 @@ package groups
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"time"
 )
 
 // kind is what an event tells.
@@ -16,6 +18,8 @@ const (
 	handled   kind = "handled"   // the member is done with records first to last of one partition
 	committed kind = "committed" // the broker, asked from outside, tells the group's offset of a partition
 	ended     kind = "ended"     // the member's process is gone
+	down      kind = "down"      // the broker is being started again
+	up        kind = "up"        // and is there
 )
 
 // event is one moment of a group's life. Members stamp theirs themselves, by
@@ -64,8 +68,12 @@ type checker struct {
 	reading map[int32]*reading
 	next    map[int32]int64 // below it somebody has handled everything
 	offset  map[int32]int64 // the group's, last seen
+	calm    int64           // until when the broker's start is felt
 	wrongs  []string
 }
+
+// settling is how long a client may take to notice that the broker is back.
+const settling = 3 * time.Second
 
 func (c *checker) wrong(e event, format string, args ...any) {
 	c.wrongs = append(c.wrongs, fmt.Sprintf(format, args...)+": "+e.String())
@@ -80,8 +88,15 @@ func (c *checker) step(e event) {
 			}
 		}
 		return
+	case down:
+		c.calm = math.MaxInt64
+	case up:
+		c.calm = e.at + settling.Microseconds()
 	case lost:
-		c.wrong(e, "a live member was thrown out")
+		// Whom a broker that is away does not answer may draw the same conclusion.
+		if e.at > c.calm {
+			c.wrong(e, "a live member was thrown out")
+		}
 	}
 	for _, p := range e.partitions {
 		switch e.kind {

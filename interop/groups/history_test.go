@@ -39,6 +39,7 @@ func TestTheObserverSeesWhatMustNotBe(t *testing.T) {
 		{"nobody handles the last", "handled up to 20 of 21", good, 21},
 		{"two owners", "still owned by a", replaced(4, at(7, "a", revoked, 0)), 20},
 		{"handled without a right", `owned by "a"`, replaced(1, at(2, "b", handled, 0, 0, 9)), 20},
+		{"lost while the broker is away", "", append(replaced(4, at(5, "a", lost, 0)), event{at: 4, kind: down}), 20},
 		{"lost", "thrown out", replaced(4, at(5, "a", lost, 0)), 20},
 		{"below the commit", "below the committed offset 10", replaced(6, at(7, "b", handled, 0, 9, 14)), 20},
 		{"skipped at the beginning", "nobody has handled 12", replaced(6, at(7, "b", handled, 0, 13, 14)), 20},

@@ -237,7 +237,9 @@ func (l *life) restart() {
 		l.t.Logf("%s is not started again", l.broker.Name)
 		return
 	}
+	l.seen.add(event{at: now(), kind: down})
 	l.must(l.broker.Restart())
+	l.seen.add(event{at: now(), kind: up})
 	l.progress("the broker is there again")
 }
 

@@ -30,7 +30,7 @@ func (o *observer) add(e event) {
 	defer o.mu.Unlock()
 	o.history = append(o.history, e)
 	mine := o.owned[e.member]
-	if mine == nil && e.kind != committed {
+	if mine == nil && e.member != "" {
 		mine = map[int32]bool{}
 		o.owned[e.member] = mine
 	}

@@ -9,7 +9,7 @@ from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssi
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
-from kafka.errors import KafkaError
+from kafka.errors import KafkaConnectionError, KafkaError, RebalanceInProgressError
 
 from group_protocol import Arguments, Pending, at_the_end, failed, handled, say
 
@@ -41,7 +41,7 @@ def named(offsets):
 
 
 def put_off(problem):
-    if not problem.retriable and type(problem).__name__ != "RebalanceInProgressError":
+    if not problem.retriable and not isinstance(problem, (KafkaConnectionError, RebalanceInProgressError)):
         raise problem
     print("put off:", repr(problem), file=sys.stderr)
 
@@ -84,7 +84,14 @@ class Listener(AsyncConsumerRebalanceListener):
 
 
 def poll():
-    for tp, records in consumer.poll(timeout_ms=100).items():
+    # A poll that ends while the leader has its plan on the way forgets the answer
+    # and never joins again: so polls wait longer than a round takes.
+    try:
+        batches = consumer.poll(timeout_ms=3000)
+    except KafkaConnectionError as problem:
+        put_off(problem)
+        return
+    for tp, records in batches.items():
         handled(tp.partition, [r.offset for r in records])
         pending.offsets[tp.partition] = records[-1].offset + 1
 

@@ -94,7 +94,8 @@ func (m *franzMember) commit(ctx context.Context, offsets map[int32]kgo.EpochOff
 			}
 		}
 	})
-	if errors.Is(failed, kerr.RebalanceInProgress) {
+	var answered *kerr.Error // else the broker is just starting again
+	if failed != nil && (!errors.As(failed, &answered) || answered.Retriable || errors.Is(failed, kerr.RebalanceInProgress)) {
 		fmt.Fprintln(os.Stderr, "put off:", failed)
 		return nil
 	}

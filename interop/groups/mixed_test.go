@@ -1,0 +1,85 @@
+package groups
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/skeinstream/skein/interop/internal/report"
+)
+
+// TestGroupsOfSeveralClientsLiveThroughEverything: clients of different
+// languages share a group. The first of them to come is the leader; it leaves or
+// is killed, so that others lead in turn.
+func TestGroupsOfSeveralClientsLiveThroughEverything(t *testing.T) {
+	clients := prepare(t)
+	var lives errgroup.Group
+	lives.SetLimit(*atOnce)
+	for _, mix := range []struct {
+		assignor string
+		names    []string
+	}{
+		{"range", []string{"java 4.4.0", "confluent-kafka", "franz-go", "sarama"}},
+		{"cooperative-sticky", []string{"java 4.4.0", "confluent-kafka", "franz-go"}},
+	} {
+		members, ok := pick(clients, mix.names)
+		if !ok {
+			report.Note(t, report.Lacks, "mixed group, "+mix.assignor, "one of %v is missing", mix.names)
+			continue
+		}
+		for first := range members {
+			inTurn := append(append([]client{}, members[first:]...), members[:first]...)
+			name := mix.assignor + "/" + strings.Fields(inTurn[0].name)[0] + " first"
+			lives.Go(func() error { t.Run(name, func(t *testing.T) { liveMixed(t, mix.assignor, inTurn) }); return nil })
+		}
+	}
+	_ = lives.Wait()
+}
+
+func pick(clients []client, names []string) (picked []client, ok bool) {
+	for _, name := range names {
+		c, err := named(clients, name)
+		if err != nil {
+			return nil, false
+		}
+		picked = append(picked, c)
+	}
+	return picked, true
+}
+
+// liveMixed: the first leads alone, the others come; the leader leaves, the
+// broker starts again, the next leader is killed, the first comes back, all stop
+// and start.
+func liveMixed(t *testing.T, assignor string, clients []client) {
+	began := time.Now()
+	l := newLife(t, assignor, false)
+	var names []string
+	come := func(c client, suffix string) {
+		name := strings.Fields(c.name)[0] + suffix
+		l.start(c, name)
+		names = append(names, name)
+	}
+	come(clients[0], "")
+	l.await("the first leads", names...)
+	for _, c := range clients[1:] {
+		come(c, "")
+	}
+	l.await("the others come", names...)
+	l.leave(names[0])
+	names = names[1:]
+	l.await("the leader leaves", names...)
+	l.restart()
+	l.kill(names[0])
+	names = names[1:]
+	come(clients[0], "-2")
+	l.await("the next is killed, the first comes back", names...)
+	l.stopAll(names...)
+	names = nil
+	for _, c := range clients {
+		come(c, "-3")
+	}
+	l.await("the group starts again", names...)
+	passed(t, "mixed clients, "+strings.Fields(clients[0].name)[0]+" first", assignor, l.finish(names...), began)
+}
