@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -137,5 +138,27 @@ func TestRefusalsAreShortInTheLog(t *testing.T) {
 	expect(t, "notes", len(out.Notes), 1)
 	if n := len(fmt.Sprint(out.Notes)); n > 10*reasonMax+500 {
 		t.Errorf("the line has %d bytes", n)
+	}
+}
+
+// A member and the history keep what is counted, and not the request that it came in.
+func TestNothingOfARequestIsKeptBesides(t *testing.T) {
+	l := newLone()
+	body := make([]byte, 1<<10)
+	in := joinOf(6, "", body[:1:1])
+	instance := "i"
+	in.Request.InstanceID = &instance
+	in.Request.UnknownTags.Set(grouptags.JoinWithheld, grouptags.AppendProtocols(nil, []grouptags.Protocol{{Name: "held", Metadata: []byte{1}}}))
+	var tag []byte
+	in.Request.UnknownTags.Each(func(_ uint32, b []byte) { tag = b })
+	l.join(t, in)
+	who := l.m.group("g").members.first
+	body[0] = 'x'
+	clear(tag)
+	expect(t, "offered", who.offers[0].Metadata[0], 0)
+	expect(t, "held back", who.withheld[0].Metadata[0], 1)
+	long := strings.Repeat("r", 1<<10)
+	if unsafe.StringData(shortened(long)) == unsafe.StringData(long) {
+		t.Error("a reason keeps all of what it was cut from")
 	}
 }

@@ -2,6 +2,7 @@ package group
 
 import (
 	"log/slog"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -24,7 +25,7 @@ func causeOf(what grouptags.Cause, who *member, reason *string) cause {
 	return cause{what, who.id, who.instanceID(), who.clientID, shortened(text(reason))}
 }
 
-// shortened cuts a text at a character.
+// shortened cuts a text at a character. What it returns does not hold on to the rest.
 func shortened(s string) string {
 	if len(s) <= reasonMax {
 		return s
@@ -33,7 +34,7 @@ func shortened(s string) string {
 	for end > 0 && !utf8.RuneStart(s[end]) {
 		end--
 	}
-	return s[:end]
+	return strings.Clone(s[:end])
 }
 
 // generationBegun enters the generation that the round has led to in the history, and in the log.

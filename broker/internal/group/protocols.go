@@ -32,7 +32,15 @@ func offersOf(r *kmsg.JoinGroupRequest) []grouptags.Protocol {
 		p := grouptags.Protocol{Name: r.Protocols[i].Name, Metadata: r.Protocols[i].Metadata}
 		offers = append(offers, p)
 	}
-	return unique(nil, offers)
+	return kept(unique(nil, offers))
+}
+
+// kept copies metadata out of a request, whose other fields may be many times as large.
+func kept(list []grouptags.Protocol) []grouptags.Protocol {
+	for i := range list {
+		list[i].Metadata = bytes.Clone(list[i].Metadata)
+	}
+	return list
 }
 
 // withheldOf are the protocols that a Join holds back. A field that cannot be read, or has too many, is somebody else's.
@@ -49,7 +57,7 @@ func (m *Machine) withheldOf(r *kmsg.JoinGroupRequest, offers []grouptags.Protoc
 	if len(withheld) > protocolsMax {
 		return nil
 	}
-	return unique(offers, withheld)
+	return kept(unique(offers, withheld))
 }
 
 // unique returns the protocols of list whose names are not in others, nor earlier in the list.
