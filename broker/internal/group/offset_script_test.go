@@ -1,11 +1,6 @@
 package group
 
 import (
-	"bufio"
-	"flag"
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,10 +12,7 @@ import (
 	"github.com/skeinstream/skein/assign"
 )
 
-var rewriteOffsets = flag.Bool("rewrite-offsets", false, "write what happens into testdata/offsets instead of comparing")
-
-// The files of testdata/offsets are commands, each followed by what it makes happen, indented: answers, in order, with the
-// name of who had asked. A line that begins with # is for the reader. The commands:
+// The scripts of testdata/offsets say, of what happens: answers, in order, with the name of who had asked. The commands:
 //
 //	settings NAME…                     before anything else: ownership (R-C18), delay (of first rounds, 3 s; else none)
 //	join GROUP MEMBER [v=3] [inst=] [topics=a,b | raw=HEX] [type=consumer]
@@ -40,42 +32,13 @@ var rewriteOffsets = flag.Bool("rewrite-offsets", false, "write what happens int
 //	topics-deleted TOPIC …
 //	topics | groups | count | advance DURATION | restart | records
 func TestOffsetScripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/offsets/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scripts: %v", err)
-	}
-	for _, name := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) { runOffsetScript(t, name) })
-	}
-}
-
-func runOffsetScript(t *testing.T, name string) {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &offsetScript{t: t, w: newWorld(t, offsetSettings()), ids: map[string]string{}, guards: map[string]GuardToken{}}
-	var got strings.Builder
-	lines := bufio.NewScanner(strings.NewReader(string(text)))
-	for n := 1; lines.Scan(); n++ {
-		line := lines.Text()
-		if strings.HasPrefix(line, "  ") {
-			continue
+	playScripts(t, "testdata/offsets", func(t *testing.T) player {
+		s := &offsetScript{t: t, w: newWorld(t, offsetSettings()), ids: map[string]string{}, guards: map[string]GuardToken{}}
+		return func(line int, words []string) string {
+			s.line = line
+			return s.run(words)
 		}
-		fmt.Fprintln(&got, line)
-		if line != "" && !strings.HasPrefix(line, "#") {
-			s.line = n
-			got.WriteString(s.run(strings.Fields(line)))
-		}
-	}
-	switch {
-	case *rewriteOffsets:
-		if err := os.WriteFile(name, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	case got.String() != string(text):
-		t.Errorf("%s: what happens is\n%s\nif that is right, run with -rewrite-offsets", name, got.String())
-	}
+	})
 }
 
 type offsetScript struct {

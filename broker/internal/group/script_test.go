@@ -1,12 +1,8 @@
 package group
 
 import (
-	"bufio"
 	"encoding/hex"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,10 +13,8 @@ import (
 	"github.com/skeinstream/skein/internal/grouptags"
 )
 
-var rewriteMembers = flag.Bool("rewrite-members", false, "write what happens into testdata/members instead of comparing")
-
-// The files of testdata/members are commands, each followed by what it makes happen, indented: answers, who had asked and
-// when; then the groups that are not what they were. A line that begins with # is for the reader. The commands:
+// The scripts of testdata/members say, of what happens: answers, who had asked and when; then the groups that are not what they
+// were. The commands:
 //
 //	settings NAME=VALUE…   delay=3s size=10 union=off protocols=off; restarts
 //	at 3s                  lets time pass until then, counted from the start
@@ -34,49 +28,18 @@ var rewriteMembers = flag.Bool("rewrite-members", false, "write what happens int
 //
 // An actor uses the id and the generation that it was told; id= and gen= say others, "id=-" none. All have group=g.
 func TestMemberScripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/members/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no scripts: %v", err)
-	}
-	for _, name := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) { runMemberScript(t, name) })
-	}
-}
-
-func runMemberScript(t *testing.T, name string) {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &script{stage: newStage(t, memberSettings())}
-	var got strings.Builder
-	lines := bufio.NewScanner(strings.NewReader(string(text)))
-	for n := 1; lines.Scan(); n++ {
-		line := lines.Text()
-		if strings.HasPrefix(line, "  ") {
-			continue
+	playScripts(t, "testdata/members", func(t *testing.T) player {
+		s := &script{stage: newStage(t, memberSettings())}
+		return func(line int, words []string) string {
+			s.line = line
+			return strings.Join(indent(s.run(words)), "")
 		}
-		fmt.Fprintln(&got, line)
-		if line != "" && !strings.HasPrefix(line, "#") {
-			s.line = fmt.Sprintf("%s:%d", name, n)
-			for _, l := range s.run(strings.Fields(line)) {
-				fmt.Fprintln(&got, "  "+l)
-			}
-		}
-	}
-	switch {
-	case *rewriteMembers:
-		if err := os.WriteFile(name, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	case got.String() != string(text):
-		t.Errorf("%s: what happens is\n%s\nif that is right, run with -rewrite-members", name, got.String())
-	}
+	})
 }
 
 type script struct {
 	*stage
-	line string
+	line int
 }
 
 func (s *script) run(words []string) []string {
@@ -115,7 +78,7 @@ func (s *script) set(words []string) {
 		case "protocols":
 			s.settings.ProtocolsPersisted = value != "off"
 		default:
-			s.t.Fatalf("%s: no setting %s", s.line, name)
+			s.t.Fatalf("line %d: no setting %s", s.line, name)
 		}
 	}
 	s.restart()
@@ -124,7 +87,7 @@ func (s *script) set(words []string) {
 func (s *script) duration(text string) time.Duration {
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		s.t.Fatalf("%s: %v", s.line, err)
+		s.t.Fatalf("line %d: %v", s.line, err)
 	}
 	return d
 }
@@ -201,7 +164,7 @@ func (s *script) act(who *actor, verb string, o options) {
 		r.MemberID, r.Generation = o.id(who.id), int32(number(o.take("gen", fmt.Sprint(who.generation))))
 		s.step(who, Commit{Request: r})
 	default:
-		s.t.Fatalf("%s: nobody can %s", s.line, verb)
+		s.t.Fatalf("line %d: nobody can %s", s.line, verb)
 	}
 }
 

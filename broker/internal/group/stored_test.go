@@ -41,7 +41,7 @@ func TestStoredBytes(t *testing.T) {
 		log := goldenGroup(t, s).log
 		last := log[len(log)-1]
 		got := fmt.Sprintf("key %x\nvalue %x\n", last.Key, last.Value)
-		if *rewriteMembers {
+		if *rewrite {
 			if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
 				t.Fatal(err)
 			}
