@@ -60,7 +60,7 @@ func (w *groupWorld) steps(n int) []step {
 
 func (w *groupWorld) groupMakers() []maker {
 	return []maker{
-		{14, w.join}, {3, w.joinHandedOut}, {3, w.joinAnew}, {5, w.oddJoin},
+		{14, w.join}, {3, w.joinHandedOut}, {5, w.joinAnew}, {5, w.oddJoin},
 		{10, w.leaderSync}, {6, w.followerSync}, {4, w.oddSync},
 		{8, w.heartbeat}, {4, w.leave}, {2, w.leaveStale},
 		{14, w.commit}, {9, w.offsetFetch}, {3, w.offsetDelete},

@@ -206,11 +206,15 @@ func (d offsetDeleteSpec) step() step {
 	}
 }
 
-// again marks requests that name a group twice, or a topic; unknown ones among
-// them are all alike.
+// again marks requests that name a group twice, or a topic, or an id that is
+// nobody's.
 func (f offsetFetchSpec) again() string {
 	var topics []string
 	for _, t := range f.topics {
+		if t.byID != "" {
+			topics = append(topics, t.byID)
+			continue
+		}
 		topics = append(topics, t.name)
 	}
 	return again(f.groups) + again(topics)
