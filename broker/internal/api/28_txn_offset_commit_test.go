@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -112,9 +113,14 @@ const allSteps = "guard g g 7, transaction x, commit g"
 // R-K19: the group gives a token, the coordinator of the transaction is asked or told, and the group decides.
 func TestTxnOffsetCommit(t *testing.T) {
 	withOffsetsInTransaction(t, nil, func(o *offsetsInTransaction) {
+		token := someToken(t)
 		for v := int16(0); v <= 6; v++ {
+			o.guard = token
 			req := o.request("a", 0, 3)
 			codes, asked := o.ask(v, req)
+			if o.token != token {
+				t.Errorf("v%d: committed with another token", v)
+			}
 			if codes != "0:0 3:0" || asked != allSteps {
 				t.Errorf("v%d: %s; asked: %s", v, codes, asked)
 			}
@@ -130,6 +136,18 @@ func TestTxnOffsetCommit(t *testing.T) {
 			}
 		}
 	})
+}
+
+// someToken is one that a machine has given out.
+func someToken(t *testing.T) group.GuardToken {
+	t.Helper()
+	m := group.New(group.Settings{})
+	m.Loaded(time.UnixMilli(1_000_000))
+	token := m.Step(time.UnixMilli(1_000_000), 1, group.Guard{Group: "g", ProducerID: 7}).Replies[0].Value.(group.GuardToken)
+	if token == (group.GuardToken{}) {
+		t.Fatal("the token is none at all")
+	}
+	return token
 }
 
 // R-K19, R-K20: what is not there is refused first and keeps its code; nobody is asked when nothing is left.
