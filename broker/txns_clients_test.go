@@ -30,7 +30,7 @@ func (h *house) transformer(id string, abandons int) *transformer {
 	h.t.Helper()
 	s, err := kgo.NewGroupTransactSession(
 		kgo.SeedBrokers("skein:9092"), kgo.Dialer(h.dialer), kgo.TransactionalID(id), kgo.TransactionTimeout(20*time.Second),
-		kgo.ConsumerGroup("g"), kgo.ConsumeTopics("t"), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.RequireStableFetchOffsets(),
+		kgo.ConsumerGroup("g"), kgo.ConsumeTopics("t"), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.DisableClientMetrics(),
 	)
 	if err != nil {
