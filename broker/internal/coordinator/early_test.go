@@ -47,3 +47,43 @@ func TestEarlyAnswersThatFail(t *testing.T) {
 		h.expectAnswer(early, 1, nil)
 	})
 }
+
+// Tried tells when every shard has been loaded, or could not be, or will not be since all ends.
+func TestTried(t *testing.T) {
+	ended := func(h *house) bool {
+		synctest.Wait()
+		select {
+		case <-h.Tried():
+			return true
+		default:
+			return false
+		}
+	}
+	for name, c := range map[string]struct {
+		prepare func(h *house, gate chan struct{})
+		then    func(h *house, gate chan struct{})
+	}{
+		"loaded":    {func(h *house, gate chan struct{}) { h.disk.reading = gate }, func(_ *house, gate chan struct{}) { close(gate) }},
+		"failed":    {func(h *house, gate chan struct{}) { h.disk.reading, h.disk.openErr = gate, errDisk }, nil},
+		"shut down": {func(h *house, gate chan struct{}) { h.disk.reading = gate }, func(h *house, _ chan struct{}) { h.shut() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var gate chan struct{} // of the bubble
+			prepare := func(h *house) {
+				gate = make(chan struct{})
+				c.prepare(h, gate)
+			}
+			inHouse(t, 3, prepare, func(h *house) {
+				if c.then != nil {
+					if ended(h) {
+						t.Error("it is told before")
+					}
+					c.then(h, gate)
+				}
+				if !ended(h) {
+					t.Error("it is not told")
+				}
+			})
+		})
+	}
+}
