@@ -5,6 +5,8 @@ package target
 import (
 	"cmp"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"github.com/skeinstream/skein/interop/internal/report"
 	"github.com/skeinstream/skein/interop/internal/skein"
 	"github.com/skeinstream/skein/interop/kafka"
+	"github.com/skeinstream/skein/interop/proc"
 )
 
 // Env names the environment variable that chooses the broker under test:
@@ -23,7 +26,7 @@ type Target struct {
 	Name    string // skein, kafka, or the address
 	Addr    string
 	DataDir string       // empty when not known
-	Restart func() error // a clean stop and a new start; nil when not possible
+	Restart func() error // a clean stop and a new start at the same address; nil when not possible
 }
 
 // IsSkein tells whether our own broker is under test.
@@ -64,7 +67,31 @@ func startSkein(t testing.TB, settings map[string]string) Target {
 func startKafka(t testing.TB, settings map[string]string) Target {
 	t.Helper()
 	b := Kafka(t, kafka.Options{Settings: settings})
-	return Target{Name: "kafka", Addr: b.Addr, DataDir: b.DataDir}
+	return Target{Name: "kafka", Addr: b.Addr, DataDir: b.DataDir, Restart: restartKafka(t, b, settings)}
+}
+
+// restartKafka starts b again on its data and its address.
+func restartKafka(t testing.TB, b *kafka.Broker, settings map[string]string) func() error {
+	dir := t.TempDir()
+	return func() error {
+		control, err := proc.FreePort()
+		if err = errors.Join(err, b.Stop()); err != nil {
+			return err
+		}
+		addr := b.Addr
+		all := map[string]string{
+			"listeners":                fmt.Sprintf("PLAINTEXT://%s,CONTROLLER://127.0.0.1:%d", addr, control),
+			"advertised.listeners":     "PLAINTEXT://" + addr,
+			"controller.quorum.voters": fmt.Sprintf("1@127.0.0.1:%d", control),
+		}
+		maps.Copy(all, settings)
+		again, err := kafka.Start(t.Context(), kafka.Options{Dir: dir, DataDir: b.DataDir, Settings: all})
+		if err == nil {
+			*b = *again
+			b.Addr = addr
+		}
+		return err
+	}
 }
 
 func lastLines(text string, n int) string {
