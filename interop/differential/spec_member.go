@@ -75,7 +75,7 @@ func (l leaveSpec) step() step {
 				}
 			}
 			if l.version < 3 && len(ids) > 0 {
-				request.MemberID = ids[0]
+				request.MemberID, ids = ids[0], ids[:1]
 			}
 			if l.silences(s, ids) || l.returns(s, ids) {
 				return nil
@@ -136,7 +136,7 @@ func (l leaveSpec) returns(s *side, ids []string) bool {
 		return false
 	}
 	member := slices.ContainsFunc(g.Members, func(m kmsg.DescribeGroupsResponseGroupMember) bool {
-		return slices.Contains(ids, m.MemberID) || m.InstanceID != nil && slices.ContainsFunc(l.members, func(o leaver) bool { return o.instance == *m.InstanceID })
+		return slices.Contains(ids, m.MemberID) || l.version >= 3 && m.InstanceID != nil && slices.ContainsFunc(l.members, func(o leaver) bool { return o.instance == *m.InstanceID })
 	})
 	return !member && (g.State == "Stable" || g.State == "CompletingRebalance")
 }
