@@ -19,7 +19,7 @@ import (
 // can place anything in between, and to answer when the last has been answered.
 //
 // The log is what makes a group whole, so every partition in it must be written through the log, in order. One whose mode
-// is relaxed is therefore made strict; its housekeeper makes it relaxed again once the group is through.
+// is relaxed is therefore made strict; its housekeeper makes it relaxed again once no group has come for a while.
 
 // Share is what one partition gets of an atomic group.
 type Share struct {
@@ -81,7 +81,7 @@ func (g *group) append() error {
 		if relaxed == nil {
 			return err
 		}
-		// Until the group is placed it may become relaxed again, but not often: its housekeeper has other things to do.
+		// Until the group is placed it may become relaxed again if that takes longer than it is held.
 		if err := relaxed.makeStrict(); err != nil {
 			return err
 		}
@@ -121,6 +121,7 @@ func (g *group) place() (relaxed *Partition, err error) {
 	for i := range g.appends {
 		m := &g.appends[i]
 		m.partition.enqueued(&m.Append, m.entry)
+		m.partition.hold()
 	}
 	return nil, nil
 }
@@ -138,11 +139,12 @@ func (m *member) check() (err error) {
 }
 
 // makeStrict makes the partition write through the committer: at once if it is about to become relaxed, else after a sync
-// of what it has written without. It becomes what its topic says again when the housekeeper looks.
+// of what it has written without. It becomes what its topic says again once it is held no longer and the housekeeper looks.
 func (p *Partition) makeStrict() error {
 	p.mu.Lock()
 	relaxed := p.relaxed
 	p.changing = true
+	p.hold()
 	p.mu.Unlock()
 	if relaxed {
 		if err := p.SyncSegment(); err != nil {

@@ -148,8 +148,8 @@ func TestAPartitionThatGoesMeanwhileDoesNotFailTheGroup(t *testing.T) {
 	})
 }
 
-// A partition whose mode is relaxed writes past the log, so it becomes strict for a group and relaxed again after it. Nothing
-// overtakes anything.
+// A partition whose mode is relaxed writes past the log, so it becomes strict for a group, and relaxed again when none has come
+// for a while. Nothing overtakes anything.
 func TestRelaxedPartitionsAreStrictForAGroup(t *testing.T) {
 	inBubble(t, func(w *world) {
 		a, b := w.start().create("a", 1, "skein.durability", "os").Partition(0), w.create("b", 1).Partition(0)
@@ -158,16 +158,47 @@ func TestRelaxedPartitionsAreStrictForAGroup(t *testing.T) {
 			if err := w.grouped("g", a, b); err != nil {
 				t.Fatal(err)
 			}
-			a.mu.Lock()
-			relaxed, changing := a.relaxed, a.changing
-			a.mu.Unlock()
-			if !relaxed || changing {
-				t.Fatalf("after the group: relaxed %v, changing %v", relaxed, changing)
+			if i%2 == 0 {
+				w.settle(holdStrict + time.Millisecond)
+				expectMode(t, a, true)
 			}
 		}
 		w.expectValues(a, "r", "g", "r", "g", "r", "g", "r", "g", "r", "g")
 		w.restart()
 		w.expectValues(w.partition("a"), "r", "g", "r", "g", "r", "g", "r", "g", "r", "g")
+		w.stop()
+	})
+}
+
+func expectMode(t *testing.T, p *Partition, relaxed bool) {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.relaxed != relaxed || p.changing {
+		t.Fatalf("relaxed %v, changing %v; want relaxed %v", p.relaxed, p.changing, relaxed)
+	}
+}
+
+// Groups that follow each other cost one sync of a segment, not one each, and each lets the partition stay strict for longer.
+func TestGroupsInARowMakeAPartitionStrictOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults := vfs.NewFaults(vfs.NewMemory())
+		n := syncs(faults)
+		w := newWorld(t, faults).start()
+		p := w.create("t", 1, "skein.durability", "os").Partition(0)
+		w.appendedAt(p, built("r"), 0, 0)
+		for range 10 {
+			if err := w.grouped("g", p); err != nil {
+				t.Fatal(err)
+			}
+			w.settle(holdStrict * 3 / 4)
+			expectMode(t, p, false)
+		}
+		if *n != 1 {
+			t.Errorf("%d syncs, want 1", *n)
+		}
+		w.settle(holdStrict)
+		expectMode(t, p, true)
 		w.stop()
 	})
 }

@@ -123,11 +123,12 @@ func (t *Table) keepHouse(ctx context.Context) error {
 		c.next = now.Add(c.every())
 	}
 	for {
-		if err := t.followModes(); err != nil {
+		held, err := t.followModes()
+		if err != nil {
 			return err
 		}
 		t.bury(ctx)
-		if !t.rest(ctx, chores) {
+		if !t.rest(ctx, chores, held) {
 			return nil
 		}
 		for _, c := range chores {
@@ -155,8 +156,8 @@ func later(now, ms int64) int64 {
 	return now + ms
 }
 
-// rest waits until a chore is due or somebody pokes.
-func (t *Table) rest(ctx context.Context, chores []*chore) bool {
+// rest waits until a chore is due, nothing is held any more (zero: nothing is) or somebody pokes.
+func (t *Table) rest(ctx context.Context, chores []*chore, held time.Time) bool {
 	now, next := t.opts.Now(), chores[0].next
 	for _, c := range chores {
 		if latest := now.Add(c.every()); c.next.After(latest) {
@@ -165,6 +166,9 @@ func (t *Table) rest(ctx context.Context, chores []*chore) bool {
 		if c.next.Before(next) {
 			next = c.next
 		}
+	}
+	if !held.IsZero() && held.Before(next) {
+		next = held
 	}
 	timer := time.NewTimer(next.Sub(now))
 	defer timer.Stop()
@@ -177,13 +181,22 @@ func (t *Table) rest(ctx context.Context, chores []*chore) bool {
 	return true
 }
 
-func (t *Table) followModes() error {
+// followModes makes all partitions follow their topics' modes, and returns when the first one that is held will.
+func (t *Table) followModes() (held time.Time, err error) {
+	now := t.opts.Now()
 	for p := range t.each {
+		until := p.held(now)
+		if !until.IsZero() {
+			if held.IsZero() || until.Before(held) {
+				held = until
+			}
+			continue
+		}
 		if err := p.followMode(); err != nil {
-			return err
+			return held, err
 		}
 	}
-	return nil
+	return held, nil
 }
 
 // online calls fn for each partition that works. What has gone wrong in one is logged and keeps nobody from the next.

@@ -16,6 +16,27 @@ import (
 // The first is begun by the housekeeper, the second by who changes the setting, before anybody hears of it; the housekeeper
 // ends both, and a setting that has changed back meanwhile is a change of its own.
 
+// holdStrict is how long a partition that became strict for an atomic group stays so after the last one. Each change costs
+// a sync of the segment, for which everybody in the group waits, and transactions come one after the other.
+const holdStrict = time.Second
+
+// hold makes a partition of a relaxed mode stay strict for a while, since a group is in it. The caller holds p.mu.
+func (p *Partition) hold() {
+	if p.topic.state.Load().relaxed() {
+		p.heldUntil = p.table.opts.Now().Add(holdStrict)
+	}
+}
+
+// held is until when the partition stays strict; the zero time if it is not held.
+func (p *Partition) held(now time.Time) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.relaxed || p.changing || !p.heldUntil.After(now) || !p.topic.state.Load().relaxed() {
+		return time.Time{}
+	}
+	return p.heldUntil
+}
+
 // unflushed is what a relaxed mode has written and not synced. Partition.mu guards it.
 type unflushed struct {
 	records int64

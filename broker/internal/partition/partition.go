@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
@@ -69,6 +70,8 @@ type Partition struct {
 	waiters  waiters
 	// changing is set while the mode of durability changes: from when appends are parked until what came before is durable.
 	changing bool
+	// heldUntil is until when a strict partition whose mode is relaxed does not follow it.
+	heldUntil time.Time
 }
 
 // newPartition is a partition that is offline: its log has not been opened.
