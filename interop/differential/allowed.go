@@ -83,7 +83,7 @@ func wantedElsewhere() []allowance {
 	return []allowance{
 		{path: `.*ErrorMessage(#\d+)?`, kafka: `null|empty`, target: `some text`, reason: "Texts of error messages are our own throughout"},
 		{request: "ApiVersions", path: `\.ApiKeys\[\d+\]\..*`, target: `\(absent\)`, reason: "What is not there yet"},
-		{request: "ApiVersions", path: `\.(SupportedFeatures|FinalizedFeatures).*`, reason: "Features (`group.version`"},
+		{request: "ApiVersions", path: `\.(SupportedFeatures|FinalizedFeatures).*`, reason: "Of Kafka's features ApiVersions announces"},
 		{path: `.*\.Configs\[skein\..*`, kafka: `\(absent\)`, reason: "`skein.durability` and `skein.validate.compressed`"},
 		{step: `broker setting min\.insync\.replicas`, path: `source|synonym.*`, reason: "`min.insync.replicas` has the source DEFAULT_CONFIG"},
 		{step: `broker setting queued\.max\.request\.bytes`, path: `value|synonym`, reason: "`queued.max.request.bytes` 64 MiB"},
