@@ -62,7 +62,10 @@ async function joined () {
     return
   }
   stream = mine
-  stream.on('error', problem => log('stream:', problem.message, ...(problem.errors ?? []).map(p => p.message)))
+  stream.on('error', problem => { // the broker starts again
+    log('stream:', problem.message, ...(problem.errors ?? []).map(p => p.message))
+    if (stream === mine) setTimeout(() => { if (stream === mine) joined().catch(failed) }, commitEvery)
+  })
   stream.on('data', m => {
     if (stream !== mine) return
     handled(m.partition, m.offset, m.offset, 1)
