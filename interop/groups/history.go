@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -151,4 +152,21 @@ func (c *checker) committed(e event, p int32) {
 		c.wrong(e, "the offset of partition %d is beyond %d, which nobody has handled", p, c.next[p])
 	}
 	c.offset[p] = e.first
+}
+
+// tell is a history in order, a line an event, but for offsets seen again.
+func tell(history []event) string {
+	var b strings.Builder
+	sorted, offsets := slices.Clone(history), map[int32]int64{}
+	slices.SortStableFunc(sorted, func(a, b event) int { return cmp.Compare(a.at, b.at) })
+	for _, e := range sorted {
+		if e.kind == committed {
+			if offsets[e.partitions[0]] == e.first {
+				continue
+			}
+			offsets[e.partitions[0]] = e.first
+		}
+		fmt.Fprintln(&b, e)
+	}
+	return b.String()
 }

@@ -274,6 +274,9 @@ func (l *life) finish(names ...string) (records int64) {
 	for _, wrong := range check(l.seen.all(), l.ends) {
 		l.t.Error(wrong)
 	}
+	if l.t.Failed() {
+		l.t.Logf("what happened:\n%s", tell(l.seen.all()))
+	}
 	for _, end := range l.ends {
 		records += end
 	}
