@@ -63,6 +63,13 @@ func liveMixed(t *testing.T, assignor string, clients []client) {
 	}
 	come(clients[0], "")
 	l.await("the first leads", names...)
+	// Sarama commits with the leader epoch of the commit that it began at. After a
+	// start of the broker, which begins a new epoch, Java takes that for a log cut
+	// off where the old epoch ended, and goes back to there; so before it here.
+	early := assignor == "range"
+	if early {
+		l.restart()
+	}
 	for _, c := range clients[1:] {
 		come(c, "")
 	}
@@ -70,7 +77,9 @@ func liveMixed(t *testing.T, assignor string, clients []client) {
 	l.leave(names[0])
 	names = names[1:]
 	l.await("the leader leaves", names...)
-	l.restart()
+	if !early {
+		l.restart()
+	}
 	l.kill(names[0])
 	names = names[1:]
 	come(clients[0], "-2")
