@@ -79,21 +79,32 @@ func (c *coordinated) await(done func(error)) (waits bool, err error) {
 	return true, nil
 }
 
-// create makes the topic; follow then opens its coordinator. Everybody who waits hears of the outcome, and so does who comes
-// meanwhile: the commits of a connection must not overtake each other.
+// create makes the topic; follow then opens its coordinator. Everybody who waits hears of the outcome. Who comes meanwhile
+// waits behind them, since the commits of a connection must not overtake each other, and is tried for anew: what has failed
+// a moment ago says nothing about now.
 func (c *coordinated) create() {
-	err := c.makeTopic(context.Background())
-	if now := c.current.Load(); err == nil && now != nil {
-		<-now.Tried() // who comes first needs not be told to come again
-	}
 	for waiting := c.takeWaiting(); waiting != nil; waiting = c.takeWaiting() {
-		if err == nil && c.current.Load() == nil {
-			err = coordinator.ErrNotCoordinator // it is gone again
-		}
+		err := c.attempt()
 		for _, done := range waiting {
 			done(err)
 		}
 	}
+}
+
+// attempt makes the topic, unless it is there, and waits until its coordinator has tried to load every shard: who comes first
+// needs not be told to come again.
+func (c *coordinated) attempt() error {
+	if c.current.Load() == nil {
+		if err := c.makeTopic(context.Background()); err != nil {
+			return err
+		}
+	}
+	now := c.current.Load()
+	if now == nil {
+		return coordinator.ErrNotCoordinator // it is gone again
+	}
+	<-now.Tried()
+	return nil
 }
 
 // takeWaiting takes those who wait; when there are none nobody needs to wait any more.

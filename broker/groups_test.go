@@ -123,6 +123,28 @@ func TestATopicOfGroupsThatCannotBeMade(t *testing.T) {
 	})
 }
 
+// Who asks while others are still being told of a failure is tried for anew.
+func TestWhoAsksRightAfterAFailureIsTriedForAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &house{t: t, disk: vfs.NewMemory(), settings: map[string]string{}}
+		h.faults = vfs.NewFaults(h.disk)
+		h.open()
+		defer h.shutdown()
+		remove := h.faults.Fail(vfs.Rule{Op: vfs.OpWrite, Name: "*", Err: syscall.ENOSPC})
+		second := make(chan error, 1)
+		h.b.groups.Prepare(func(err error) {
+			if err == nil {
+				t.Error("the topic was made on a full disk")
+			}
+			remove()
+			h.b.groups.Prepare(func(err error) { second <- err })
+		})
+		if err := <-second; err != nil {
+			t.Errorf("with room again: %v", err)
+		}
+	})
+}
+
 // FR-C21: another number of partitions in the settings moves no group.
 func TestTheNumberOfPartitionsOfGroupsStays(t *testing.T) {
 	var logs strings.Builder
