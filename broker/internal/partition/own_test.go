@@ -153,6 +153,7 @@ func TestCoordinatorsAreToldWhatAnAppendWouldBeTold(t *testing.T) {
 		if err := p.Barred(); err != nil {
 			t.Error(err)
 		}
+		w.settle(time.Second) // whoever looks at the disk has seen that it is empty
 		faults.FakeSpace(&vfs.Space{Total: 1 << 40, Free: 1})
 		w.appendedAt(p, built("a"), 0, 0) // makes somebody look
 		w.settle(time.Second)
