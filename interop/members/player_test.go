@@ -259,12 +259,20 @@ func parse(words []string) options {
 	o := options{named: map[string]string{}}
 	for _, w := range words {
 		if name, value, ok := strings.Cut(w, "="); ok {
-			o.named[name] = value
+			o.named[name] = repeated(value)
 		} else {
 			o.words = append(o.words, w)
 		}
 	}
 	return o
+}
+
+// repeated reads "x*10" as ten times x.
+func repeated(text string) string {
+	if what, times, found := strings.Cut(text, "*"); found {
+		return strings.Repeat(what, int(number(times)))
+	}
+	return text
 }
 
 func (o options) take(name, otherwise string) string {

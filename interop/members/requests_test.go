@@ -89,7 +89,7 @@ func (p *player) join(who *actor, o options) *kmsg.JoinGroupRequest {
 	r.SessionTimeoutMillis, r.RebalanceTimeoutMillis = p.milliseconds(o.take("session", "10s")), p.milliseconds(o.take("rebalance", "60s"))
 	for _, w := range o.words {
 		name, said, _ := strings.Cut(w, ":")
-		r.Protocols = append(r.Protocols, kmsg.JoinGroupRequestProtocol{Name: name, Metadata: metadata(said)})
+		r.Protocols = append(r.Protocols, kmsg.JoinGroupRequestProtocol{Name: repeated(name), Metadata: metadata(said)})
 	}
 	if held := o.take("held", ""); held != "" {
 		r.UnknownTags.Set(10000, withheld(strings.Split(held, ",")))
