@@ -3,6 +3,7 @@ package group
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -143,7 +144,7 @@ const unreadReasons = 20
 // Loaded makes groups live again from what was applied.
 func (m *Machine) Loaded(now time.Time) machine.Output {
 	m.now = now
-	for _, reason := range sortedKeys(m.unread) {
+	for _, reason := range slices.Sorted(maps.Keys(m.unread)) {
 		m.note(slog.LevelWarn, "records of the offsets topic were passed over", slog.String("reason", reason), slog.Int64("records", m.unread[reason]))
 	}
 	m.unread = nil
@@ -199,13 +200,4 @@ func (m *Machine) sorted() []*Group {
 	}
 	slices.SortFunc(all, func(a, b *Group) int { return strings.Compare(a.name, b.name) })
 	return all
-}
-
-func sortedKeys[V any](of map[string]V) []string {
-	keys := make([]string, 0, len(of))
-	for k := range of {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -1,6 +1,7 @@
 package group
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,7 +73,7 @@ func (s *offsetScript) run(words []string) string {
 	case "committed", "aborted":
 		s.w.mark(producerOf(c.words[0]), words[0] == "committed")
 	case "groups":
-		return strings.Join(indent(sortedKeys(s.w.m.groups)), "")
+		return strings.Join(indent(slices.Sorted(maps.Keys(s.w.m.groups))), "")
 	default:
 		s.request(words[0], c)
 	}
@@ -168,7 +169,7 @@ func (s *offsetScript) join(c command) Join {
 func (s *offsetScript) sync(c command) Sync {
 	r := kmsg.NewPtrSyncGroupRequest()
 	r.Version, r.Group, r.MemberID, r.Generation = 3, c.words[0], s.id(c.words[1]), c.int32("gen", 1)
-	for _, name := range sortedKeys(s.ids) {
+	for _, name := range slices.Sorted(maps.Keys(s.ids)) {
 		given, named := c.options[name]
 		if !named {
 			continue

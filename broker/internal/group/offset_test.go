@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -152,7 +153,7 @@ func TestReadSubscription(t *testing.T) {
 		s := readSubscription(slices.Values(c.members))
 		got := "unknown"
 		if s.known {
-			got = fmt.Sprint(sortedKeys(s.topics))
+			got = fmt.Sprint(slices.Sorted(maps.Keys(s.topics)))
 		}
 		expect(t, name, got, c.want)
 	}

@@ -3,6 +3,7 @@ package group
 import (
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -210,7 +211,7 @@ func (s *script) sync(who *actor, o options) Sync {
 	if kind != "-" {
 		r.ProtocolType, r.Protocol = &kind, &protocol
 	}
-	for _, name := range sortedKeys(o.named) {
+	for _, name := range slices.Sorted(maps.Keys(o.named)) {
 		a := kmsg.SyncGroupRequestGroupAssignment{MemberID: name, MemberAssignment: []byte(o.named[name])}
 		if to := s.actors[name]; to != nil {
 			a.MemberID = to.id

@@ -3,6 +3,7 @@ package txn
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -141,7 +142,7 @@ const unreadReasons = 20
 // (FR-H13).
 func (m *Machine) Loaded(now time.Time) machine.Output {
 	m.begin(now, nil)
-	for _, reason := range sortedKeys(m.unread) {
+	for _, reason := range slices.Sorted(maps.Keys(m.unread)) {
 		m.note(slog.LevelWarn, "records of the transaction log were passed over", slog.String("reason", reason), slog.Int64("records", m.unread[reason]))
 	}
 	m.unread = nil
@@ -189,13 +190,4 @@ func (m *Machine) sorted() []*transaction {
 	}
 	slices.SortFunc(all, func(a, b *transaction) int { return strings.Compare(a.id, b.id) })
 	return all
-}
-
-func sortedKeys[V any](of map[string]V) []string {
-	keys := make([]string, 0, len(of))
-	for k := range of {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
