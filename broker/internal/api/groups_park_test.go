@@ -167,8 +167,10 @@ func TestParkedJoinsAreCheap(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		if parked := runtime.NumGoroutine(); parked != idle || parked != before {
-			t.Errorf("%d goroutines with 50 joins parked, %d without", parked, idle)
+		// The number is the whole process's: what the runtime or an earlier test ends meanwhile moves it by a few.
+		const few = 10
+		if parked := runtime.NumGoroutine(); max(parked, before) > idle+few {
+			t.Errorf("%d and then %d goroutines with 50 joins parked, %d without", before, parked, idle)
 		}
 		w.shutDownWith(conns)
 	})
