@@ -55,6 +55,9 @@ func (p *Partition) adopt(a *Append, at int64) error {
 	if !h.Control() {
 		return nil
 	}
+	if p.topic.state.Load().rules.LogAppendTime {
+		a.header = record.StampAppendTime(batch)
+	}
 	var ok bool
 	if a.marker, ok = markerOf(batch, h); !ok {
 		return errors.New("a control batch of a coordinator has no marker")

@@ -293,3 +293,23 @@ func TestAMarkerUnderWayEndsTheTransaction(t *testing.T) {
 		w.stop()
 	})
 }
+
+// Markers in a topic whose records have the time of their append say so of theirs, as Kafka's do.
+func TestMarkersInATopicWithAppendTime(t *testing.T) {
+	inBubble(t, func(w *world) {
+		p := w.start().create("topic", 1, "message.timestamp.type", "LogAppendTime").Partition(0)
+		a, b := marker(record.Abort, 7, 1), marker(record.Commit, 7, 1)
+		w.appendedAt(p, a, 0, 0)
+		w.groupOf(Share{p, b, 1})
+		synctest.Wait()
+		for _, stored := range []record.Batch{a, b} {
+			h := stored.Header()
+			if !h.LogAppendTime() || !h.Control() || !h.Transactional() || h.MaxTimestamp != time.Now().UnixMilli() || stored.Verify() != nil {
+				t.Errorf("%+v, %v", h, stored.Verify())
+			}
+		}
+		w.restart()
+		w.expectValues(w.partition("topic"))
+		w.stop()
+	})
+}

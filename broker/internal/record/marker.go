@@ -29,6 +29,14 @@ func ControlMarker(kind Marker, producerID int64, producerEpoch int16, coordinat
 	return b.Append(timestamp, key, value).Bytes()
 }
 
+// StampAppendTime makes the time of a batch's last record that of its append, for a topic that has no other, and returns the
+// header then.
+func StampAppendTime(b Batch) Header {
+	h := b.Header()
+	restamp(b, h, &Rules{LogAppendTime: true}, h.MaxTimestamp)
+	return decodeHeader(b)
+}
+
 // ParseMarker reads the marker of a control batch. ok is false when the batch
 // holds none: it is no control batch, compaction has emptied it, or its record
 // is of another kind. Later versions only add to the fields, so any version is
