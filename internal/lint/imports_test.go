@@ -40,10 +40,10 @@ func granted(r room, s source, p string) bool {
 	return hasAnyPrefix(p, r.Others) || s.isTest() && hasAnyPrefix(p, testOnly)
 }
 
-// testMayImport lets a test stand on the disks of internal/vfs and on any room
-// that its own room may see anyway through another.
+// testMayImport lets a test stand on the disks of internal/vfs, play scripts, and
+// use any room that its own room may see anyway through another.
 func testMayImport(room, inner string) bool {
-	return inner == "internal/vfs" ||
+	return inner == "internal/vfs" || inner == "internal/scripts" ||
 		strings.HasPrefix(room, "broker/internal/") && strings.HasPrefix(inner, "broker/internal/")
 }
 

@@ -70,6 +70,7 @@ var rooms = map[string]room{
 
 	"internal/grouptags":    {Pure: true},
 	"internal/nearest":      {Pure: true},
+	"internal/scripts":      {Rooms: []string{"internal/grouptags"}, Others: []string{kmsg, kerr}},
 	"internal/settings":     {Pure: true, Rooms: []string{"internal/nearest"}},
 	"internal/settings/gen": {Rooms: []string{"internal/settings"}},
 	"internal/vfs":          {Others: []string{xsys}},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/skeinstream/skein/broker/internal/machine"
 	"github.com/skeinstream/skein/internal/grouptags"
+	"github.com/skeinstream/skein/internal/scripts"
 )
 
 // joinOf is the Join of a new member of "g" that offers "range".
@@ -59,7 +60,7 @@ func TestAGroupDoesNotOutgrowItsRecord(t *testing.T) {
 	metadata := make([]byte, 4<<20)
 	for range groupBytesMax/len(metadata) - 1 {
 		if code, _ := l.join(t, joinOf(3, "", metadata)); code != 0 {
-			t.Fatalf("refused with %s at %d bytes", codeName(code), l.m.group("g").members.bytes)
+			t.Fatalf("refused with %s at %d bytes", scripts.Code(code), l.m.group("g").members.bytes)
 		}
 	}
 	for range 3 {
@@ -109,7 +110,7 @@ func TestPendingIDsThatAreTooMany(t *testing.T) {
 	}
 	g := l.m.group("g")
 	expect(t, "pending", g.pending.len(), pendingMax)
-	expect(t, "timers", len(l.m.timers.heap), pendingMax+2)
+	expect(t, "timers", l.m.timers.Len(), pendingMax+2)
 	code, _ = l.join(t, joinOf(9, first, nil))
 	expect(t, "the oldest", code, kerr.UnknownMemberID.Code)
 	_, last := l.join(t, joinOf(9, "", nil))

@@ -58,7 +58,7 @@ func (c *crowd) who(t *rapid.T) *actor {
 
 // home is the group of an actor.
 func home(who *actor) string {
-	if who.name >= "4" {
+	if who.Name >= "4" {
 		return "h"
 	}
 	return "g"
@@ -77,7 +77,7 @@ func (c *crowd) join(t *rapid.T) {
 	r := kmsg.NewPtrJoinGroupRequest()
 	r.Version, r.Group = int16(rapid.IntRange(0, 9).Draw(t, "version")), c.group(t, who)
 	if rapid.IntRange(0, 3).Draw(t, "known") > 0 {
-		r.MemberID = who.id
+		r.MemberID = who.ID
 	}
 	if r.Version >= 5 && rapid.Bool().Draw(t, "static") {
 		instance := rapid.SampledFrom([]string{"i0", "i4", "i5"}).Draw(t, "instance")
@@ -92,7 +92,7 @@ func (c *crowd) join(t *rapid.T) {
 	if r.Version >= 6 && rapid.Bool().Draw(t, "holds") {
 		r.UnknownTags.Set(grouptags.JoinWithheld, grouptags.AppendProtocols(nil, drawProtocols(t, "held")))
 	}
-	c.step(who, Join{Request: r, ClientID: "c" + who.name, Host: "/127.0.0.1", NewID: c.nextID()})
+	c.step(who, Join{Request: r, ClientID: "c" + who.Name, Host: "/127.0.0.1", NewID: c.nextID()})
 }
 
 // drawProtocols leans to what can agree.
@@ -118,9 +118,9 @@ func (c *crowd) turn(t *rapid.T) {
 		}
 		switch who.next {
 		case "beat":
-			c.step(who, Heartbeat{Request: &kmsg.HeartbeatRequest{Version: 4, Group: home(who), MemberID: who.id, Generation: who.generation}})
+			c.step(who, Heartbeat{Request: &kmsg.HeartbeatRequest{Version: 4, Group: home(who), MemberID: who.ID, Generation: who.Generation}})
 		case "sync":
-			r := &kmsg.SyncGroupRequest{Version: 4, Group: home(who), MemberID: who.id, Generation: who.generation}
+			r := &kmsg.SyncGroupRequest{Version: 4, Group: home(who), MemberID: who.ID, Generation: who.Generation}
 			for _, id := range who.leads {
 				r.GroupAssignment = append(r.GroupAssignment, kmsg.SyncGroupRequestGroupAssignment{MemberID: id, MemberAssignment: []byte(id)})
 			}
@@ -145,33 +145,33 @@ func (c *crowd) rejoin(t *rapid.T) { c.properJoin(c.who(t)) }
 // properJoin is the Join of a client that behaves. Actors 0 and 4 are static members, 1 holds something back.
 func (c *crowd) properJoin(who *actor) {
 	if who.forgotten {
-		who.id, who.forgotten = "", false
+		who.ID, who.forgotten = "", false
 	}
 	r := kmsg.NewPtrJoinGroupRequest()
-	r.Version, r.Group, r.MemberID, r.ProtocolType = 9, home(who), who.id, "consumer"
+	r.Version, r.Group, r.MemberID, r.ProtocolType = 9, home(who), who.ID, "consumer"
 	r.SessionTimeoutMillis, r.RebalanceTimeoutMillis = 10_000, 30_000
-	if who.name == "0" || who.name == "4" {
-		instance := "i" + who.name
+	if who.Name == "0" || who.Name == "4" {
+		instance := "i" + who.Name
 		r.InstanceID = &instance
 	}
 	names := []string{"p", "q"}
-	if who.name == "1" && c.token%2 == 0 {
+	if who.Name == "1" && c.token%2 == 0 {
 		names = names[:1]
 		r.UnknownTags.Set(grouptags.JoinWithheld, grouptags.AppendProtocols(nil, []grouptags.Protocol{{Name: "q"}}))
 	}
 	for _, name := range names {
-		r.Protocols = append(r.Protocols, kmsg.JoinGroupRequestProtocol{Name: name, Metadata: []byte(who.name)})
+		r.Protocols = append(r.Protocols, kmsg.JoinGroupRequestProtocol{Name: name, Metadata: []byte(who.Name)})
 	}
-	c.step(who, Join{Request: r, ClientID: "c" + who.name, Host: "/127.0.0.1", NewID: c.nextID()})
+	c.step(who, Join{Request: r, ClientID: "c" + who.Name, Host: "/127.0.0.1", NewID: c.nextID()})
 }
 
 func (c *crowd) sync(t *rapid.T) {
 	who := c.who(t)
 	r := kmsg.NewPtrSyncGroupRequest()
-	r.Version, r.Group, r.MemberID, r.Generation = 4, c.group(t, who), who.id, c.generation(t, who)
+	r.Version, r.Group, r.MemberID, r.Generation = 4, c.group(t, who), who.ID, c.generation(t, who)
 	if rapid.Bool().Draw(t, "assigns") {
 		for i := range 7 {
-			a := kmsg.SyncGroupRequestGroupAssignment{MemberID: c.actor(fmt.Sprint(i)).id, MemberAssignment: []byte{byte(c.token), byte(i)}}
+			a := kmsg.SyncGroupRequestGroupAssignment{MemberID: c.actor(fmt.Sprint(i)).ID, MemberAssignment: []byte{byte(c.token), byte(i)}}
 			r.GroupAssignment = append(r.GroupAssignment, a)
 		}
 	}
@@ -180,22 +180,22 @@ func (c *crowd) sync(t *rapid.T) {
 
 // generation is mostly the one that the actor was told.
 func (c *crowd) generation(t *rapid.T, who *actor) int32 {
-	return who.generation + rapid.SampledFrom([]int32{0, 0, 0, 0, 0, -1, 1}).Draw(t, "off")
+	return who.Generation + rapid.SampledFrom([]int32{0, 0, 0, 0, 0, -1, 1}).Draw(t, "off")
 }
 
 func (c *crowd) beat(t *rapid.T) {
 	who := c.who(t)
 	r := kmsg.NewPtrHeartbeatRequest()
-	r.Version, r.Group, r.MemberID, r.Generation = 4, c.group(t, who), who.id, c.generation(t, who)
+	r.Version, r.Group, r.MemberID, r.Generation = 4, c.group(t, who), who.ID, c.generation(t, who)
 	c.step(who, Heartbeat{Request: r})
 }
 
 func (c *crowd) leave(t *rapid.T) {
 	who := c.who(t)
 	r := kmsg.NewPtrLeaveGroupRequest()
-	r.Version, r.Group, r.MemberID = int16(rapid.IntRange(0, 5).Draw(t, "version")), c.group(t, who), who.id
+	r.Version, r.Group, r.MemberID = int16(rapid.IntRange(0, 5).Draw(t, "version")), c.group(t, who), who.ID
 	for range rapid.IntRange(0, 3).Draw(t, "members") {
-		m := kmsg.LeaveGroupRequestMember{MemberID: c.who(t).id}
+		m := kmsg.LeaveGroupRequestMember{MemberID: c.who(t).ID}
 		if rapid.Bool().Draw(t, "by instance") {
 			instance := rapid.SampledFrom([]string{"i0", "i4", "i5"}).Draw(t, "instance")
 			m.InstanceID = &instance
@@ -219,7 +219,7 @@ func (c *crowd) commit(t *rapid.T) {
 	who := c.who(t)
 	r := commitOf(rapid.SampledFrom([]string{"g", "h", "k"}).Draw(t, "group"), "t", 0, 1)
 	if rapid.Bool().Draw(t, "member") {
-		r.MemberID, r.Generation = who.id, c.generation(t, who)
+		r.MemberID, r.Generation = who.ID, c.generation(t, who)
 	}
 	c.step(who, Commit{Request: r})
 }

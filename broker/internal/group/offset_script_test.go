@@ -1,16 +1,16 @@
 package group
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/skeinstream/skein/assign"
+	"github.com/skeinstream/skein/internal/scripts"
 )
 
 // The scripts of testdata/offsets say, of what happens: answers, in order, with the name of who had asked. The commands:
@@ -33,87 +33,92 @@ import (
 //	topics-deleted TOPIC …
 //	topics | groups | count | advance DURATION | restart | records
 func TestOffsetScripts(t *testing.T) {
-	playScripts(t, "testdata/offsets", func(t *testing.T) player {
-		s := &offsetScript{t: t, w: newWorld(t, offsetSettings()), ids: map[string]string{}, guards: map[string]GuardToken{}}
-		return func(line int, words []string) string {
-			s.line = line
-			return s.run(words)
-		}
-	})
+	scripts.Play(t, "testdata/offsets", *rewrite, func(t *testing.T) scripts.Player { return newOffsetScript(t).run })
 }
 
 type offsetScript struct {
-	t    *testing.T
-	w    *world
-	line int
-	ids  map[string]string // member ids by the name in the script
+	t        *testing.T
+	w        *world
+	line     int
+	requests scripts.Offsets
+	guards   map[string]GuardToken
+}
 
-	guards map[string]GuardToken
+func newOffsetScript(t *testing.T) *offsetScript {
+	s := &offsetScript{t: t, w: newWorld(t, offsetSettings()), guards: map[string]GuardToken{}}
+	s.requests = scripts.Offsets{T: s, Group: func(name string) string { return name }, IDs: map[string]string{}}
+	return s
+}
+
+// Helper and Fatalf say in which line it was.
+func (s *offsetScript) Helper() { s.t.Helper() }
+
+func (s *offsetScript) Fatalf(format string, args ...any) {
+	s.t.Helper()
+	s.t.Fatalf("line %d: %s", s.line, fmt.Sprintf(format, args...))
 }
 
 // run runs one command and returns what it made happen.
-func (s *offsetScript) run(words []string) string {
+func (s *offsetScript) run(line int, words []string) []string {
 	s.t.Helper()
-	s.w.answers = nil
+	s.line, s.w.answers = line, nil
 	if !slices.Contains([]string{"records", "fetch", "fetch-stable", "groups", "topics", "count"}, words[0]) {
 		s.w.last = nil
 	}
-	c := parseCommand(words[1:])
+	o := scripts.Parse(s, words[1:])
 	switch words[0] {
 	case "settings":
-		s.set(c.words)
+		s.set(o.Words)
 	case "advance":
-		s.w.advance(s.duration(c.words[0]))
+		s.w.advance(scripts.Duration(s, o.Words[0]))
 	case "restart":
 		s.w.restart()
 	case "records":
-		return printRecords(s.w.last)
+		return describeRecords(s.w.last)
 	case "guard":
-		s.guards[c.words[0]] = s.guard(c.words[1], c.words[2])
+		s.guards[o.Words[0]] = s.guard(o.Words[1], s.producer(o.Words[2]))
 	case "committed", "aborted":
-		s.w.mark(producerOf(c.words[0]), words[0] == "committed")
+		s.w.mark(s.producer(o.Words[0]), words[0] == "committed")
 	case "groups":
-		return strings.Join(indent(slices.Sorted(maps.Keys(s.w.m.groups))), "")
+		return slices.Sorted(maps.Keys(s.w.m.groups))
 	default:
-		s.request(words[0], c)
+		s.request(words[0], o)
 	}
-	return s.print()
+	return s.said()
 }
 
-func (s *offsetScript) request(name string, c command) {
+func (s *offsetScript) request(name string, o scripts.Options) {
 	switch name {
 	case "join":
-		s.w.step(c.words[1], s.join(c))
+		who := o.Words[1]
+		s.w.step(who, Join{Request: s.requests.Join(o), ClientID: who, Host: "/127.0.0.1", NewID: strconv.Itoa(int(s.w.next))})
 	case "sync":
-		s.w.step(c.words[1], s.sync(c))
+		s.w.step(o.Words[1], Sync{Request: s.requests.Sync(o)})
 	case "heartbeat":
-		s.w.step(c.words[1], s.heartbeat(c))
+		s.w.step(o.Words[1], Heartbeat{Request: s.requests.Heartbeat(o)})
 	case "alive":
-		s.alive(c)
+		s.alive(o)
 	case "leave":
-		r := kmsg.NewPtrLeaveGroupRequest()
-		r.Version, r.Group, r.MemberID = 2, c.words[0], s.id(c.words[1])
-		s.w.step(c.words[1], Leave{Request: r})
+		s.w.step(o.Words[1], Leave{Request: s.requests.Leave(o)})
 	case "commit":
-		s.w.step(c.text("as", ""), s.commit(c))
+		s.w.step(o.Text("as", ""), Commit{Request: s.requests.Commit(o)})
 	case "txn":
-		s.w.step(c.text("as", ""), s.txn(c))
+		s.w.step(o.Text("as", ""), s.txn(o))
 	case "fetch", "fetch-stable":
-		f := s.fetch(c)
-		f.RequireStable = name == "fetch-stable"
-		s.w.step("", f)
+		asked := s.requests.Fetch(o)
+		s.w.step("", Fetch{Group: asked.Group, Topics: asked.Topics, RequireStable: name == "fetch-stable"})
 	case "drop":
-		s.w.step("", s.drop(c))
+		s.w.step("", DeleteOffsets{Request: s.requests.Drop(o)})
 	case "delete":
-		s.w.step("", Delete{Group: c.words[0]})
+		s.w.step("", Delete{Group: o.Words[0]})
 	case "topics-deleted":
-		s.w.step("", DeleteTopics{Topics: c.words})
+		s.w.step("", DeleteTopics{Topics: o.Words})
 	case "topics":
 		s.w.step("", Topics{})
 	case "count":
 		s.w.step("", Count{})
 	default:
-		s.t.Fatalf("line %d: %s is no command", s.line, name)
+		s.Fatalf("%s is no command", name)
 	}
 }
 
@@ -125,136 +130,47 @@ func (s *offsetScript) set(names []string) {
 		case "delay":
 			s.w.settings.InitialRebalanceDelay = 3 * time.Second
 		default:
-			s.t.Fatalf("line %d: no setting %s", s.line, n)
+			s.Fatalf("no setting %s", n)
 		}
 	}
 	s.w.restart()
 }
 
-func (s *offsetScript) duration(text string) time.Duration {
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		s.t.Fatalf("line %d: %v", s.line, err)
-	}
-	return d
-}
-
-// id is the member id behind a name; one that never joined stands for itself.
-func (s *offsetScript) id(name string) string {
-	if id, joined := s.ids[name]; joined {
-		return id
-	}
-	return name
-}
-
-func (s *offsetScript) join(c command) Join {
-	r := kmsg.NewPtrJoinGroupRequest()
-	r.Version, r.Group, r.MemberID = int16(c.int32("v", 3)), c.words[0], s.ids[c.words[1]]
-	r.ProtocolType = c.text("type", consumerProtocol)
-	r.SessionTimeoutMillis, r.RebalanceTimeoutMillis = 30_000, 60_000
-	if inst := c.text("inst", ""); inst != "" {
-		r.InstanceID, r.Version = &inst, 5
-	}
-	p := kmsg.NewJoinGroupRequestProtocol()
-	p.Name = "range"
-	if raw, given := c.options["raw"]; given {
-		p.Metadata = unhex(s.t, raw)
-	} else {
-		p.Metadata = assign.Subscription{Topics: list(c.text("topics", "t"))}.Append(nil, 3)
-	}
-	r.Protocols = append(r.Protocols, p)
-	return Join{Request: r, ClientID: c.words[1], Host: "/127.0.0.1", NewID: strconv.Itoa(int(s.w.next))}
-}
-
-func (s *offsetScript) sync(c command) Sync {
-	r := kmsg.NewPtrSyncGroupRequest()
-	r.Version, r.Group, r.MemberID, r.Generation = 3, c.words[0], s.id(c.words[1]), c.int32("gen", 1)
-	for _, name := range slices.Sorted(maps.Keys(s.ids)) {
-		given, named := c.options[name]
-		if !named {
-			continue
-		}
-		var a assign.Assignment
-		for _, tp := range list(given) {
-			topic, partition := topicPartition(tp)
-			a.Partitions = append(a.Partitions, assign.TopicPartitions{Topic: topic, Partitions: []int32{partition}})
-		}
-		r.GroupAssignment = append(r.GroupAssignment, kmsg.SyncGroupRequestGroupAssignment{MemberID: s.ids[name], MemberAssignment: a.Append(nil, 1)})
-	}
-	return Sync{Request: r}
-}
-
-// command is what follows a command's name: words, and options of the form name=value. Words with a slash are places.
-type command struct {
-	words   []string
-	options map[string]string
-	places  []string
-}
-
-func parseCommand(fields []string) command {
-	c := command{options: map[string]string{}}
-	for _, f := range fields {
-		name, value, option := strings.Cut(f, "=")
-		switch {
-		case strings.Contains(name, "/"):
-			c.places = append(c.places, f)
-		case option:
-			c.options[name] = value
-		default:
-			c.words = append(c.words, f)
-		}
-	}
-	return c
-}
-
-func (c command) text(name, otherwise string) string {
-	if v, given := c.options[name]; given {
-		return v
-	}
-	return otherwise
-}
-
-func (c command) int32(name string, otherwise int32) int32 {
-	if v, given := c.options[name]; given {
-		return int32(number(v))
-	}
-	return otherwise
-}
-
-func number(text string) int64 {
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		panic(err) // a script's author reads it
-	}
-	return n
-}
-
-func list(text string) []string {
-	if text == "" {
-		return nil
-	}
-	return strings.Split(text, ",")
-}
-
-// topicPartition reads "topic/3".
-func topicPartition(text string) (string, int32) {
-	topic, partition, _ := strings.Cut(text, "/")
-	return topic, int32(number(partition))
-}
-
-func (s *offsetScript) heartbeat(c command) Heartbeat {
-	r := kmsg.NewPtrHeartbeatRequest()
-	r.Version, r.Group, r.MemberID, r.Generation = 3, c.words[0], s.id(c.words[1]), c.int32("gen", 1)
-	return Heartbeat{Request: r}
-}
-
 // alive lets time pass for a member that heartbeats.
-func (s *offsetScript) alive(c command) {
-	for until := s.w.now.Add(s.duration(c.words[2])); s.w.now.Before(until); {
+func (s *offsetScript) alive(o scripts.Options) {
+	for until := s.w.now.Add(scripts.Duration(s, o.Words[2])); s.w.now.Before(until); {
 		s.w.advance(20 * time.Second)
-		if beat := s.w.ask(s.heartbeat(c)).(*kmsg.HeartbeatResponse); beat.ErrorCode != 0 {
-			s.t.Fatalf("line %d: %s", s.line, codeName(beat.ErrorCode))
+		if beat := s.w.ask(Heartbeat{Request: s.requests.Heartbeat(o)}).(*kmsg.HeartbeatResponse); beat.ErrorCode != 0 {
+			s.Fatalf("%s", scripts.Code(beat.ErrorCode))
 		}
 	}
 	s.w.answers = nil
+}
+
+// said is the answers of a command; the ids of who joined are remembered.
+func (s *offsetScript) said() (lines []string) {
+	for _, a := range s.w.answers {
+		if v, joined := a.value.(*kmsg.JoinGroupResponse); joined {
+			s.requests.IDs[a.who] = v.MemberID
+		}
+		for _, line := range saidOffsets(a.value) {
+			if a.who != "" {
+				line = a.who + ": " + line
+			}
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+func saidOffsets(value any) []string {
+	switch v := value.(type) {
+	case Counts:
+		return []string{fmt.Sprintf("%d offsets, %d pending, %d commits, %d deleted", v.Offsets, v.Pending, v.Commits, v.Deleted)}
+	case []string:
+		return v
+	case nil:
+		return []string{"done"}
+	}
+	return scripts.SayOffsets(value)
 }

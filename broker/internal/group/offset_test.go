@@ -16,6 +16,7 @@ import (
 
 	"github.com/skeinstream/skein/assign"
 	"github.com/skeinstream/skein/broker/internal/machine"
+	"github.com/skeinstream/skein/internal/scripts"
 )
 
 // FR-C13: commit n, fetch n, a thousand times, with restarts in between.
@@ -39,7 +40,7 @@ func TestRecordsAreKafkas(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	s := &offsetScript{t: t, w: newWorld(t, offsetSettings()), ids: map[string]string{}}
+	s := newOffsetScript(t)
 	var command string
 	var want machine.Record
 	compared := 0
@@ -69,19 +70,19 @@ func TestRecordsAreKafkas(t *testing.T) {
 // compareRecord runs a command at the time and for the topic id that Kafka's record has.
 func compareRecord(s *offsetScript, command string, want machine.Record) {
 	s.t.Helper()
-	c := parseCommand(strings.Fields(command)[1:])
+	o := scripts.Parse(s, strings.Fields(command)[1:])
 	var in any
 	if want.Value == nil {
-		in = s.drop(c)
+		in = DeleteOffsets{Request: s.requests.Drop(o)}
 	} else {
 		v, err := readOffsetValue(want.Value)
 		if err != nil {
 			s.t.Fatalf("%s: %v", command, err)
 		}
 		s.w.now = time.UnixMilli(v.CommitTimestamp)
-		commit := s.commit(c)
-		commit.Request.Topics[0].TopicID = v.TopicID
-		in = commit
+		r := s.requests.Commit(o)
+		r.Topics[0].TopicID = v.TopicID
+		in = Commit{Request: r}
 	}
 	s.w.last = nil
 	s.w.ask(in)

@@ -11,18 +11,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/skeinstream/skein/broker/internal/machine"
+	"github.com/skeinstream/skein/internal/scripts"
 )
-
-// failer is what *testing.T and *rapid.T have in common.
-type failer interface {
-	Helper()
-	Fatalf(format string, args ...any)
-}
 
 // world runs a machine as the coordinator's loop does: what a step decides is applied, written and answered. A shadow
 // machine is given the records alone, and must know the same offsets after every step (R-D16).
 type world struct {
-	t        failer
+	t        scripts.Failer
 	settings Settings
 	now      time.Time
 	wake     time.Time
@@ -48,7 +43,7 @@ func offsetSettings() Settings {
 	}
 }
 
-func newWorld(t failer, s Settings) *world {
+func newWorld(t scripts.Failer, s Settings) *world {
 	w := &world{t: t, settings: s, now: time.UnixMilli(1_700_000_000_000).UTC(), callers: map[machine.Token]string{}}
 	w.restart()
 	return w

@@ -2,6 +2,7 @@ package group
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -63,4 +64,31 @@ func (st *stage) history(group string) (lines []string) {
 		}
 	})
 	return lines
+}
+
+func describeRecords(records []machine.Record) (lines []string) {
+	for _, r := range records {
+		lines = append(lines, describeRecord(r))
+	}
+	return lines
+}
+
+func describeRecord(r machine.Record) string {
+	version, _ := keyVersion(r.Key)
+	what := "group"
+	if isOffsetKey(version) {
+		k, err := readOffsetKey(r.Key)
+		what = fmt.Sprintf("offset of %s in %s/%d (%v)", k.Group, k.Topic, k.Partition, err)
+		what = strings.TrimSuffix(what, " (<nil>)")
+	}
+	if r.Value == nil {
+		return what + ": tombstone"
+	}
+	if !isOffsetKey(version) {
+		return what + ": metadata"
+	}
+	if of := r.Producer; of.Transactional {
+		what += fmt.Sprintf(" by %d.%d", of.ID, of.Epoch)
+	}
+	return fmt.Sprintf("%s: version %d", what, r.Value[1])
 }

@@ -1,18 +1,18 @@
 package group
 
 import (
-	"encoding/hex"
+	"flag"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/skeinstream/skein/internal/grouptags"
+	"github.com/skeinstream/skein/internal/scripts"
 )
+
+var rewrite = flag.Bool("rewrite", false, "write what happens into the files of testdata instead of comparing")
 
 // The scripts of testdata/members say, of what happens: answers, who had asked and when; then the groups that are not what they
 // were. The commands:
@@ -24,17 +24,14 @@ import (
 //	A sync [gen=] [protocol=] [type=] [B=ASSIGNMENT…]      the names of actors stand for their ids
 //	A beat [gen=] [inst=] [id=]
 //	A leaves [v=5] [B…] [inst=…] [reason=]   itself, or others by name, or by instance id
-//	A commits [gen=] [as=]
+//	A commits [gen=] [id=]
 //	describe [v=6] | list | delete | count | history | notes | records | waiting | restart
 //
 // An actor uses the id and the generation that it was told; id= and gen= say others, "id=-" none. All have group=g.
 func TestMemberScripts(t *testing.T) {
-	playScripts(t, "testdata/members", func(t *testing.T) player {
+	scripts.Play(t, "testdata/members", *rewrite, func(t *testing.T) scripts.Player {
 		s := &script{stage: newStage(t, memberSettings())}
-		return func(line int, words []string) string {
-			s.line = line
-			return strings.Join(indent(s.run(words)), "")
-		}
+		return s.run
 	})
 }
 
@@ -43,9 +40,9 @@ type script struct {
 	line int
 }
 
-func (s *script) run(words []string) []string {
+func (s *script) run(line int, words []string) []string {
 	before := s.states()
-	s.said = nil
+	s.line, s.said = line, nil
 	if words[0] != "records" && words[0] != "notes" {
 		s.fresh, s.notes = nil, nil
 	}
@@ -53,17 +50,25 @@ func (s *script) run(words []string) []string {
 	case "settings":
 		s.set(words[1:])
 	case "at":
-		s.advance(s.start.Add(s.duration(words[1])))
+		s.advance(s.start.Add(scripts.Duration(s, words[1])))
 	case "restart":
 		s.restart()
 	case "records", "notes", "waiting", "history":
 		s.show(words[0])
 	case "describe", "list", "delete", "count":
-		s.ask(words[0], parseOptions(words[1:]))
+		s.ask(words[0], scripts.Parse(s, words[1:]))
 	default:
-		s.act(s.actor(words[0]), words[1], parseOptions(words[2:]))
+		s.act(s.actor(words[0]), words[1], scripts.Parse(s, words[2:]))
 	}
 	return append(s.said, s.groupLines(before)...)
+}
+
+// Helper and Fatalf say in which line it was.
+func (s *script) Helper() { s.t.Helper() }
+
+func (s *script) Fatalf(format string, args ...any) {
+	s.t.Helper()
+	s.t.Fatalf("line %d: %s", s.line, fmt.Sprintf(format, args...))
 }
 
 func (s *script) set(words []string) {
@@ -71,179 +76,57 @@ func (s *script) set(words []string) {
 		name, value, _ := strings.Cut(w, "=")
 		switch name {
 		case "delay":
-			s.settings.InitialRebalanceDelay = s.duration(value)
+			s.settings.InitialRebalanceDelay = scripts.Duration(s, value)
 		case "size":
-			s.settings.MaxSize = int(number(value))
+			s.settings.MaxSize = int(scripts.Number(s, value))
 		case "union":
 			s.settings.UnionAdmission = value != "off"
 		case "protocols":
 			s.settings.ProtocolsPersisted = value != "off"
 		default:
-			s.t.Fatalf("line %d: no setting %s", s.line, name)
+			s.Fatalf("no setting %s", name)
 		}
 	}
 	s.restart()
 }
 
-func (s *script) duration(text string) time.Duration {
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		s.t.Fatalf("line %d: %v", s.line, err)
-	}
-	return d
-}
-
-// options are the words of a command: those with = by name, others in order.
-type options struct {
-	words []string
-	named map[string]string
-}
-
-func parseOptions(words []string) options {
-	o := options{named: map[string]string{}}
-	for _, w := range words {
-		if name, value, ok := strings.Cut(w, "="); ok {
-			o.named[name] = repeated(value)
-		} else {
-			o.words = append(o.words, w)
+func (s *script) act(who *actor, verb string, o scripts.Options) {
+	switch r := s.requests().Request(&who.Actor, verb, o).(type) {
+	case *kmsg.JoinGroupRequest:
+		s.join(who, r)
+		if again, told := scripts.Again(r, &who.Actor); told && verb == "joins" {
+			s.join(who, again)
 		}
-	}
-	return o
-}
-
-// take returns an option and forgets it.
-func (o options) take(name, otherwise string) string {
-	v, given := o.named[name]
-	delete(o.named, name)
-	if !given {
-		return otherwise
-	}
-	return v
-}
-
-// id is an option for a member id: "-" is none.
-func (o options) id(otherwise string) string {
-	id := o.take("id", otherwise)
-	if id == "-" {
-		return ""
-	}
-	return id
-}
-
-func (o options) pointer(name string) *string {
-	if v, given := o.named[name]; given {
-		delete(o.named, name)
-		v = strings.ReplaceAll(v, "_", " ")
-		return &v
-	}
-	return nil
-}
-
-func (s *script) act(who *actor, verb string, o options) {
-	switch verb {
-	case "join":
-		s.step(who, s.join(who, o))
-	case "joins":
-		in := s.join(who, o)
-		s.step(who, in)
-		if in.Request.MemberID == "" && who.id != "" && who.generation < 0 {
-			again := *in.Request
-			again.MemberID = who.id
-			s.step(who, Join{Request: &again, ClientID: in.ClientID, Host: in.Host, NewID: s.nextID()})
-		}
-	case "sync":
-		s.step(who, s.sync(who, o))
-	case "beat":
-		r := kmsg.NewPtrHeartbeatRequest()
-		r.Version, r.Group, r.MemberID, r.InstanceID = 4, o.take("group", "g"), o.id(who.id), o.pointer("inst")
-		r.Generation = int32(number(o.take("gen", fmt.Sprint(who.generation))))
+	case *kmsg.SyncGroupRequest:
+		s.step(who, Sync{Request: r})
+	case *kmsg.HeartbeatRequest:
 		s.step(who, Heartbeat{Request: r})
-	case "leaves":
-		s.step(who, s.leave(who, o))
-	case "commits":
-		r := commitOf(o.take("group", "g"), "t", 0, 1)
-		r.MemberID, r.Generation = o.id(who.id), int32(number(o.take("gen", fmt.Sprint(who.generation))))
+	case *kmsg.LeaveGroupRequest:
+		s.step(who, Leave{Request: r})
+	case *kmsg.OffsetCommitRequest:
 		s.step(who, Commit{Request: r})
-	default:
-		s.t.Fatalf("line %d: nobody can %s", s.line, verb)
 	}
 }
 
-func (s *script) join(who *actor, o options) Join {
-	r := kmsg.NewPtrJoinGroupRequest()
-	r.Version, r.Group = int16(number(o.take("v", "9"))), o.take("group", "g")
-	r.MemberID, r.InstanceID, r.Reason = o.id(who.id), o.pointer("inst"), o.pointer("reason")
-	r.ProtocolType = o.take("type", "consumer")
-	r.SessionTimeoutMillis = int32(s.duration(o.take("session", "10s")).Milliseconds())
-	r.RebalanceTimeoutMillis = int32(s.duration(o.take("rebalance", "60s")).Milliseconds())
-	if held := o.take("held", ""); held != "" {
-		r.UnknownTags.Set(grouptags.JoinWithheld, grouptags.AppendProtocols(nil, protocolsOf(strings.Split(held, ","))))
-	}
-	for _, p := range protocolsOf(o.words) {
-		r.Protocols = append(r.Protocols, kmsg.JoinGroupRequestProtocol{Name: p.Name, Metadata: p.Metadata})
-	}
-	if r.MemberID == "" {
-		who.id, who.generation = "", -1
-	}
-	return Join{Request: r, ClientID: who.name, Host: "/127.0.0.1", NewID: s.nextID()}
-}
-
-// protocolsOf reads "range:metadata"; metadata that begin with 0x are bytes.
-func protocolsOf(words []string) []grouptags.Protocol {
-	var all []grouptags.Protocol
-	for _, w := range words {
-		name, metadata, _ := strings.Cut(w, ":")
-		p := grouptags.Protocol{Name: repeated(name), Metadata: []byte(metadata)}
-		if digits, ok := strings.CutPrefix(metadata, "0x"); ok {
-			p.Metadata, _ = hex.DecodeString(digits)
+func (s *script) requests() scripts.Members {
+	asWritten := func(name string) string { return name }
+	return scripts.Members{T: s, Group: asWritten, ID: asWritten, Actor: func(name string) *scripts.Actor {
+		if a := s.actors[name]; a != nil {
+			return &a.Actor
 		}
-		all = append(all, p)
-	}
-	return all
+		return nil
+	}}
 }
 
-func (s *script) sync(who *actor, o options) Sync {
-	r := kmsg.NewPtrSyncGroupRequest()
-	r.Version, r.Group = int16(number(o.take("v", "5"))), o.take("group", "g")
-	r.MemberID, r.InstanceID = o.id(who.id), o.pointer("inst")
-	r.Generation = int32(number(o.take("gen", fmt.Sprint(who.generation))))
-	kind, protocol := o.take("type", "consumer"), o.take("protocol", who.protocol)
-	if kind != "-" {
-		r.ProtocolType, r.Protocol = &kind, &protocol
-	}
-	for _, name := range slices.Sorted(maps.Keys(o.named)) {
-		a := kmsg.SyncGroupRequestGroupAssignment{MemberID: name, MemberAssignment: []byte(o.named[name])}
-		if to := s.actors[name]; to != nil {
-			a.MemberID = to.id
-		}
-		r.GroupAssignment = append(r.GroupAssignment, a)
-	}
-	return Sync{Request: r}
+func (s *script) join(who *actor, r *kmsg.JoinGroupRequest) {
+	s.step(who, Join{Request: r, ClientID: who.Name, Host: "/127.0.0.1", NewID: s.nextID()})
 }
 
-func (s *script) leave(who *actor, o options) Leave {
-	r := kmsg.NewPtrLeaveGroupRequest()
-	r.Version, r.Group = int16(number(o.take("v", "5"))), o.take("group", "g")
-	id, inst, reason := o.id(who.id), o.pointer("inst"), o.pointer("reason")
-	r.MemberID = id
-	for _, name := range o.words {
-		m := kmsg.LeaveGroupRequestMember{MemberID: name, Reason: reason}
-		if of := s.actors[name]; of != nil {
-			m.MemberID = of.id
-		}
-		r.Members = append(r.Members, m)
-	}
-	if len(o.words) == 0 {
-		r.Members = []kmsg.LeaveGroupRequestMember{{MemberID: id, InstanceID: inst, Reason: reason}}
-	}
-	return Leave{Request: r}
-}
-
-func (s *script) ask(what string, o options) {
-	name := o.take("group", "g")
+func (s *script) ask(what string, o scripts.Options) {
+	name := o.Text("group", "g")
 	switch what {
 	case "describe":
-		s.step(nil, Describe{Group: name, Version: int16(number(o.take("v", "6")))})
+		s.step(nil, Describe{Group: name, Version: int16(o.Number("v", 6))})
 	case "list":
 		s.step(nil, List{})
 	case "delete":
@@ -257,7 +140,7 @@ func (s *script) show(what string) {
 	switch what {
 	case "waiting":
 		for _, c := range s.waiting {
-			s.said = append(s.said, fmt.Sprintf("%s's %s", c.who.name, strings.TrimPrefix(fmt.Sprintf("%T", c.in), "group.")))
+			s.said = append(s.said, fmt.Sprintf("%s's %s", c.who.Name, strings.TrimPrefix(fmt.Sprintf("%T", c.in), "group.")))
 		}
 		slices.Sort(s.said)
 	case "notes":

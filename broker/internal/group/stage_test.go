@@ -13,12 +13,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/skeinstream/skein/broker/internal/machine"
+	"github.com/skeinstream/skein/internal/scripts"
 )
 
 // stage runs a machine as the coordinator's loop does, with actors who join one group after another, and checks after every
 // step what must always hold (check_test.go). Actors are named; each remembers the id and the generation that it was told.
 type stage struct {
-	t        failer
+	t        scripts.Failer
 	settings Settings
 	start    time.Time
 	now      time.Time
@@ -45,13 +46,10 @@ type call struct {
 
 // actor is a client.
 type actor struct {
-	name       string
-	id         string
-	generation int32
-	protocol   string
-	forgotten  bool     // the broker does not know its id any more
-	leads      []string // the members that it is to assign to
-	next       string   // what a client that behaves does next: "join", "sync", or "beat"
+	scripts.Actor
+	forgotten bool     // the broker does not know its id any more
+	leads     []string // the members that it is to assign to
+	next      string   // what a client that behaves does next: "join", "sync", or "beat"
 }
 
 func memberSettings() Settings {
@@ -60,7 +58,7 @@ func memberSettings() Settings {
 	return s
 }
 
-func newStage(t failer, s Settings) *stage {
+func newStage(t scripts.Failer, s Settings) *stage {
 	st := &stage{
 		t: t, settings: s, start: time.UnixMilli(1_700_000_000_000).UTC(), actors: map[string]*actor{},
 		assigned: map[string]string{}, reached: map[string]int32{},
@@ -85,7 +83,7 @@ func (st *stage) restart() {
 // actor returns the actor of a name.
 func (st *stage) actor(name string) *actor {
 	if st.actors[name] == nil {
-		st.actors[name] = &actor{name: name, generation: -1}
+		st.actors[name] = &actor{Actor: scripts.Actor{Name: name, Generation: -1}}
 	}
 	return st.actors[name]
 }
@@ -189,12 +187,12 @@ func (st *stage) hear(c call, value any) {
 	case *kmsg.HeartbeatResponse:
 		who.told(v.ErrorCode, "beat")
 	}
-	line := saying(c, value)
+	line := saying(value)
 	if line == "" {
 		return
 	}
 	if who != nil {
-		line = who.name + ": " + line
+		line = who.Name + ": " + line
 	}
 	if st.now.After(st.start) {
 		line = fmt.Sprintf("%v %s", st.now.Sub(st.start), line)
@@ -205,14 +203,14 @@ func (st *stage) hear(c call, value any) {
 func (who *actor) joined(v *kmsg.JoinGroupResponse) {
 	switch who.told(v.ErrorCode, "sync"); v.ErrorCode {
 	case 0:
-		who.id, who.generation, who.protocol, who.leads = v.MemberID, v.Generation, text(v.Protocol), nil
+		who.ID, who.Generation, who.Protocol, who.leads = v.MemberID, v.Generation, text(v.Protocol), nil
 		for _, m := range v.Members {
 			if !v.SkipAssignment {
 				who.leads = append(who.leads, m.MemberID)
 			}
 		}
 	case kerr.MemberIDRequired.Code:
-		who.id = v.MemberID
+		who.ID = v.MemberID
 	}
 }
 
@@ -246,23 +244,11 @@ func (st *stage) nextID() string {
 }
 
 // saying is an answer in words.
-func saying(c call, value any) string {
+func saying(value any) string {
+	if line, known := scripts.SayMember(value); known {
+		return line
+	}
 	switch v := value.(type) {
-	case *kmsg.JoinGroupResponse:
-		return sayJoined(v)
-	case *kmsg.SyncGroupResponse:
-		if v.ErrorCode != 0 {
-			return "sync " + codeName(v.ErrorCode)
-		}
-		return fmt.Sprintf("assigned %q", v.MemberAssignment)
-	case *kmsg.HeartbeatResponse:
-		return "beat " + codeName(v.ErrorCode)
-	case *kmsg.LeaveGroupResponse:
-		return sayLeft(v)
-	case *kmsg.OffsetCommitResponse:
-		return "commit " + codeName(v.Topics[0].Partitions[0].ErrorCode)
-	case *kmsg.DescribeGroupsResponseGroup:
-		return sayGroup(v)
 	case []kmsg.ListGroupsResponseGroup:
 		var all []string
 		for _, g := range v {
@@ -270,55 +256,11 @@ func saying(c call, value any) string {
 		}
 		return strings.Join(all, "\n  ")
 	case int16:
-		return "delete " + codeName(v)
+		return "delete " + scripts.Code(v)
 	case Counts:
 		return fmt.Sprintf("%v members %d rebalances %d", v.Groups, v.Members, v.Rebalances)
 	}
 	return fmt.Sprintf("%T", value)
-}
-
-func sayJoined(v *kmsg.JoinGroupResponse) string {
-	if v.ErrorCode != 0 {
-		return strings.TrimSpace(fmt.Sprintf("join %s %s", codeName(v.ErrorCode), v.MemberID))
-	}
-	line := fmt.Sprintf("generation %d of %s as %s", v.Generation, text(v.Protocol), v.MemberID)
-	if len(v.Members) == 0 {
-		return line + ", led by " + v.LeaderID
-	}
-	line += ", leads"
-	for _, m := range v.Members {
-		line += " " + m.MemberID
-		if m.InstanceID != nil {
-			line += "/" + *m.InstanceID
-		}
-		line += fmt.Sprintf("=%q", m.ProtocolMetadata)
-	}
-	if v.LeaderID != v.MemberID {
-		line += ", but leader is " + v.LeaderID
-	}
-	if v.SkipAssignment {
-		line += ", assigns nothing"
-	}
-	return line
-}
-
-func sayLeft(v *kmsg.LeaveGroupResponse) string {
-	line := "leave " + codeName(v.ErrorCode)
-	for _, m := range v.Members {
-		line += fmt.Sprintf(", %s/%s %s", m.MemberID, text(m.InstanceID), codeName(m.ErrorCode))
-	}
-	return line
-}
-
-func sayGroup(v *kmsg.DescribeGroupsResponseGroup) string {
-	line := fmt.Sprintf("%s %q %q", v.State, v.ProtocolType, v.Protocol)
-	if v.ErrorCode != 0 {
-		line += " " + codeName(v.ErrorCode) + " " + text(v.ErrorMessage)
-	}
-	for _, m := range v.Members {
-		line += fmt.Sprintf("\n  %s/%s %s %s %q %q", m.MemberID, text(m.InstanceID), m.ClientID, m.ClientHost, m.ProtocolMetadata, m.MemberAssignment)
-	}
-	return line
 }
 
 // groupLines are the groups that a command changed.

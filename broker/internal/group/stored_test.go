@@ -22,13 +22,13 @@ func goldenGroup(t *testing.T, s Settings) *stage {
 	st := &script{stage: newStage(t, s)}
 	subscription := "0x" + hex.EncodeToString(assign.Subscription{Topics: []string{"orders"}}.Append(nil, 3))
 	assignment := string(assign.Assignment{Partitions: []assign.TopicPartitions{{Topic: "orders", Partitions: []int32{0, 1}}}}.Append(nil, 3))
-	for _, line := range []string{
+	for i, line := range []string{
 		"a joins group=golden range:" + subscription + " cooperative-sticky:" + subscription + "07 session=45s",
 		"b join inst=i-1 group=golden range:" + subscription + " held=cooperative-sticky:x session=45s",
 		"a join group=golden range:" + subscription + " cooperative-sticky:" + subscription + "07 session=45s",
 		"a sync group=golden a=" + assignment,
 	} {
-		st.run(strings.Fields(line))
+		st.run(i+1, strings.Fields(line))
 	}
 	return st.stage
 }

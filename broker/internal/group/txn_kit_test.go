@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/skeinstream/skein/broker/internal/machine"
+	"github.com/skeinstream/skein/internal/scripts"
 )
 
 // mark writes the marker that ends a producer's transaction.
@@ -45,26 +46,26 @@ func producer(id int64, epoch int16) machine.Producer {
 	return machine.Producer{Transactional: true, ID: id, Epoch: epoch}
 }
 
-// producerOf reads "7.2": producer 7 in epoch 2, and "7" as 7.0.
-func producerOf(text string) machine.Producer {
+// producer reads "7.2": producer 7 in epoch 2, and "7" as 7.0.
+func (s *offsetScript) producer(text string) machine.Producer {
 	id, epoch, given := strings.Cut(text, ".")
 	if !given {
 		epoch = "0"
 	}
-	return producer(number(id), int16(number(epoch)))
+	return producer(scripts.Number(s, id), int16(scripts.Number(s, epoch)))
 }
 
-func (s *offsetScript) guard(group, of string) GuardToken {
-	token := s.w.guard(group, producerOf(of))
+func (s *offsetScript) guard(group string, of machine.Producer) GuardToken {
+	token := s.w.guard(group, of)
 	s.w.answers = nil
 	return token
 }
 
 // txn builds the request of a script's line from that of a plain commit.
-func (s *offsetScript) txn(c command) TxnCommit {
-	plain, of := s.commit(c).Request, producerOf(c.words[1])
+func (s *offsetScript) txn(o scripts.Options) TxnCommit {
+	plain, of := s.requests.Commit(o), s.producer(o.Words[1])
 	r := kmsg.NewPtrTxnOffsetCommitRequest()
-	r.Version, r.TransactionalID, r.Group = int16(c.int32("v", 5)), "x", plain.Group
+	r.Version, r.TransactionalID, r.Group = int16(o.Number("v", 5)), "x", plain.Group
 	r.ProducerID, r.ProducerEpoch = of.ID, of.Epoch
 	r.Generation, r.MemberID, r.InstanceID = plain.Generation, plain.MemberID, plain.InstanceID
 	for _, t := range plain.Topics {
@@ -77,21 +78,12 @@ func (s *offsetScript) txn(c command) TxnCommit {
 		r.Topics = append(r.Topics, to)
 	}
 	in := TxnCommit{Request: r}
-	if named := c.text("guard", ""); named != "" {
+	if named := o.Text("guard", ""); named != "" {
 		in.Token = s.guards[named]
 	} else {
-		in.Token = s.guard(plain.Group, c.words[1])
+		in.Token = s.guard(plain.Group, of)
 	}
 	return in
-}
-
-func describeTxnCommit(r *kmsg.TxnOffsetCommitResponse) (out []string) {
-	for _, t := range r.Topics {
-		for _, p := range t.Partitions {
-			out = append(out, fmt.Sprintf("%s/%d %s", t.Topic, p.Partition, codeName(p.ErrorCode)))
-		}
-	}
-	return out
 }
 
 // dumpOpen writes down the offsets of open transactions, and checks their order.

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/skeinstream/skein/broker/internal/machine"
+	"github.com/skeinstream/skein/internal/scripts"
 )
 
 // kafkaRecords are records that a Kafka wrote: interop's TestTransactionRecords made the file.
@@ -56,19 +57,18 @@ func readKafka(t testing.TB) []kafkaStep {
 func TestRecordsAreKafkas(t *testing.T) {
 	s := &script{stage: newStage(t, testSettings())}
 	tagged, ids := 0, theirs{noProducerID: noProducerID}
-	for _, step := range readKafka(t) {
-		s.line = step.command
+	for n, step := range readKafka(t) {
 		s.advance(s.now.Add(time.Millisecond)) // so that times tell which command they are of
 		s.fresh = nil
 		switch step.command {
 		case "timeout":
 			s.advance(s.m.transactions["tx"].deadline())
-			s.finish(parseOptions(nil))
+			s.finish(scripts.Parse(s, nil))
 		case "exhaust": // Kafka was asked for epochs until there was none left
 			s.rewind("tx", epochMax)
 			s.become(s.client("B"), s.m.transactions["tx"].String())
 		default:
-			s.run(strings.Fields(step.command))
+			s.run(n+1, strings.Fields(step.command))
 		}
 		if len(s.fresh) != len(step.records) {
 			t.Fatalf("%s: %d records, Kafka has %d", step.command, len(s.fresh), len(step.records))

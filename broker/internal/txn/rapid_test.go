@@ -9,6 +9,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"pgregory.net/rapid"
+
+	"github.com/skeinstream/skein/internal/scripts"
 )
 
 // Clients of three transactional ids do what clients do, and things that they should not, in any order, while time passes,
@@ -110,7 +112,7 @@ func (c *crowd) initialise(t *rapid.T, who *client, id string, p identity) {
 	case answer.ErrorCode == 0 && !whole && known:
 		c.checkOwner(who, id, p, "recover")
 		if again := c.step(in).(*kmsg.InitProducerIDResponse); again.ErrorCode != 0 || again.ProducerID != told.ProducerID || again.ProducerEpoch != told.Epoch {
-			t.Fatalf("%s recovers as %v and then as %d/%d (%s)", who.name, told, again.ProducerID, again.ProducerEpoch, codeName(again.ErrorCode))
+			t.Fatalf("%s recovers as %v and then as %d/%d (%s)", who.name, told, again.ProducerID, again.ProducerEpoch, scripts.Code(again.ErrorCode))
 		}
 	case answer.ErrorCode != 0 && whole && before.state == kmsg.TransactionStateOngoing:
 		c.owners[id] = nil

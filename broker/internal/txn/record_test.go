@@ -149,8 +149,8 @@ func TestOddRecords(t *testing.T) {
 // TestFinishOfAnother: the answer to an ask about a former producer is for nobody.
 func TestFinishOfAnother(t *testing.T) {
 	s := &script{stage: newStage(t, testSettings())}
-	for _, line := range []string{"A init timeout=1s", "A add t-0", "at 5s"} {
-		s.run(strings.Fields(line))
+	for i, line := range []string{"A init timeout=1s", "A add t-0", "at 5s"} {
+		s.run(i+1, strings.Fields(line))
 	}
 	s.step(Finish{TransactionalID: "tx", ProducerID: 1000, Epoch: 7})
 	s.step(Finish{TransactionalID: "tx", ProducerID: 999, Epoch: 0})

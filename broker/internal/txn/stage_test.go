@@ -14,18 +14,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/skeinstream/skein/broker/internal/machine"
+	"github.com/skeinstream/skein/internal/scripts"
 )
-
-// failer is a test, or rapid's part of one.
-type failer interface {
-	Helper()
-	Fatalf(format string, args ...any)
-}
 
 // stage runs a machine as the coordinator's loop does, with clients that use transactional ids, and checks after every step
 // what must always hold (check_test.go). Each client remembers the producer id and epoch that it was told.
 type stage struct {
-	t        failer
+	t        scripts.Failer
 	settings Settings
 	start    time.Time
 	now      time.Time
@@ -58,7 +53,7 @@ func testSettings() Settings {
 	}
 }
 
-func newStage(t failer, s Settings) *stage {
+func newStage(t scripts.Failer, s Settings) *stage {
 	st := &stage{
 		t: t, settings: s, start: time.UnixMilli(1_700_000_000_000).UTC(), clients: map[string]*client{},
 		nextID: 1000, reached: map[int64]int16{},
@@ -279,17 +274,10 @@ func sayMarker(w machine.Write) string {
 	return fmt.Sprintf("%s-%d: %s %v", w.Topic, w.Partition, what, identity{w.Producer.ID, w.Producer.Epoch})
 }
 
-func codeName(code int16) string {
-	if code == 0 {
-		return "ok"
-	}
-	return kerr.TypedErrorForCode(code).Message
-}
-
 func compareAsks(a, b Ask) int { return cmp.Compare(a.TransactionalID, b.TransactionalID) }
 
 func sayDescribed(v *kmsg.DescribeTransactionsResponseTransactionState) string {
-	line := codeName(v.ErrorCode)
+	line := scripts.Code(v.ErrorCode)
 	if v.ErrorCode == 0 {
 		line = fmt.Sprintf("%s %v timeout %dms started %d", v.State, identity{v.ProducerID, v.ProducerEpoch}, v.TimeoutMillis, v.StartTimestamp)
 	}
