@@ -30,13 +30,15 @@ const (
 // OpMutate is every call after which a crash may find something else than before it.
 const OpMutate = OpCreate | OpWrite | OpTruncate | OpSync | OpRemove | OpRename | OpMkdir | OpSyncDir
 
-// Rule makes calls fail.
+// Rule makes calls fail, or wait.
 type Rule struct {
 	Op    Op
 	Name  string // pattern of path.Match for the base name or the whole path; empty: any
 	Skip  int    // so many matching calls still succeed
 	Times int    // so many then fail; 0: all
 	Err   error  // what they return, such as syscall.ENOSPC
+	// Until lets them wait before, until it is closed; without an Err they go on then as if there was no rule.
+	Until <-chan struct{}
 	// Short is how many bytes a failing write still writes, or -1 to write them all.
 	Short int
 }
@@ -84,7 +86,7 @@ func (f *Faults) Mutations() int { return int(f.count.Load()) }
 // FakeSpace makes Space return s; nil ends that.
 func (f *Faults) FakeSpace(s *Space) { f.space.Store(s) }
 
-// before counts the call and returns the rule that makes it fail, if any.
+// before counts the call, waits if a rule says so, and returns the rule that makes it fail, if any.
 func (f *Faults) before(op Op, name string) *Rule {
 	if op&OpMutate != 0 {
 		n := f.count.Add(1)
@@ -92,6 +94,18 @@ func (f *Faults) before(op Op, name string) *Rule {
 			(*hook)(int(n), op, name)
 		}
 	}
+	r := f.match(op, name)
+	if r == nil || r.Until == nil {
+		return r
+	}
+	<-r.Until
+	if r.Err == nil {
+		return nil
+	}
+	return r
+}
+
+func (f *Faults) match(op Op, name string) *Rule {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, r := range f.rules {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+	"testing/synctest"
 
 	"github.com/skeinstream/skein/internal/vfs"
 )
@@ -106,4 +107,28 @@ func TestOSFileIsThereOnlyOnTheDisk(t *testing.T) {
 	if _, ok := vfs.OSFile(create(t, vfs.NewMemory(), "a", "x")); ok {
 		t.Fatal("an *os.File behind memory")
 	}
+}
+
+func TestRuleMayLetCallsWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fs := vfs.NewFaults(vfs.NewMemory())
+		f := create(t, fs, "a", "before")
+		waiting, failing := make(chan struct{}), make(chan struct{})
+		fs.Fail(vfs.Rule{Op: vfs.OpWrite, Until: waiting})
+		fs.Fail(vfs.Rule{Op: vfs.OpSync, Until: failing, Err: syscall.EIO})
+		outcomes := make(chan error, 2)
+		go func() { _, err := f.WriteAt([]byte("after!"), 0); outcomes <- err }()
+		synctest.Wait()
+		expect(t, read(t, fs, "a"), "before")
+		close(waiting)
+		must(t, <-outcomes)
+		expect(t, read(t, fs, "a"), "after!")
+		go func() { outcomes <- f.Sync() }()
+		synctest.Wait()
+		if len(outcomes) > 0 {
+			t.Fatal("nobody has waited")
+		}
+		close(failing)
+		expectErr(t, <-outcomes, syscall.EIO)
+	})
 }
