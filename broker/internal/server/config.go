@@ -25,7 +25,10 @@ type Config struct {
 	RequestMemory int64
 	// Patience is how long readers wait for request memory before connections that hold some of it and do not send the
 	// rest of their request are closed. Default 5 seconds: a client may stall for a moment without ill will.
-	Patience time.Duration
+	// ResponseMemory is from how many bytes of responses on that wait for peers to read them, peers that read nothing for
+	// longer than Patience lose their connections. Default: as RequestMemory.
+	ResponseMemory int64
+	Patience       time.Duration
 
 	Logger *slog.Logger // default: nothing is logged
 	Events Events
@@ -58,6 +61,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.WriteTimeout, c.IdleTimeout)
 	c.IdleTimeout, c.WriteTimeout = min(c.IdleTimeout, never), min(c.WriteTimeout, never)
 	setDefault(&c.RequestMemory, DefaultRequestMemory)
+	setDefault(&c.ResponseMemory, c.RequestMemory)
 	setDefault(&c.Patience, DefaultPatience)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -27,6 +28,8 @@ type Conn struct {
 
 	// Of the one who writes.
 	writeUntil time.Time // the write deadline that is set
+
+	wroteAt atomic.Int64 // when the write began that is under way, unix ns; 0: none is
 
 	mu          sync.Mutex
 	changed     sync.Cond // on mu, for the reader: queue, writing or ended has changed
@@ -210,6 +213,7 @@ func (c *Conn) finish(r *Request, res result) bool {
 	r.result = res
 	c.failed = c.failed || res.outcome == failed
 	c.queue.finished(r)
+	c.server.answers.unwritten.Add(res.memory)
 	if ms := res.response.ThrottleMs; ms > 0 {
 		c.mutedUntil = res.at.Add(time.Duration(ms) * time.Millisecond)
 	}
@@ -222,6 +226,9 @@ func (c *Conn) finish(r *Request, res result) bool {
 	r.ReleaseBody()
 	if spawn {
 		go c.writeReady()
+	}
+	if res.memory > 0 {
+		c.server.shed()
 	}
 	return true
 }

@@ -212,6 +212,7 @@ func (o *output) write() error {
 func (o *output) armDeadline() {
 	timeout := o.conn.server.cfg.WriteTimeout
 	now := time.Now()
+	o.conn.wroteAt.Store(now.UnixNano())
 	if o.conn.writeUntil.Sub(now) < timeout {
 		o.conn.writeUntil = now.Add(timeout + timeout/2)
 		_ = o.conn.net.SetWriteDeadline(o.conn.writeUntil) // a closed connection says so at the write

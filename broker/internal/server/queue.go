@@ -72,10 +72,12 @@ func (q *queue) popReady(batch []*Request) []*Request {
 	return batch
 }
 
-// written notes that the requests of batch are over.
-func (q *queue) written(batch []*Request) {
+// written notes that the requests of batch are over, and returns how much memory their responses had.
+func (q *queue) written(batch []*Request) (freed int64) {
 	for _, r := range batch {
 		q.length--
 		q.unwritten -= r.result.memory
+		freed += r.result.memory
 	}
+	return freed
 }

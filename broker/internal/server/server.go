@@ -18,6 +18,7 @@ type Server struct {
 	logs    logs
 	budget  *budget
 	gate    *gate
+	answers answers
 	pools   pools
 	outputs sync.Pool
 	lastID  atomic.Uint64
@@ -41,6 +42,7 @@ func New(cfg Config, h Handler) *Server {
 		empty:     make(chan struct{}),
 	}
 	s.logs.Logger = cfg.Logger
+	s.answers.limit, s.answers.patience = cfg.ResponseMemory, cfg.Patience
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	return s
 }
@@ -168,9 +170,11 @@ func (s *Server) requestOver(r *Request, now time.Time, sent bool) {
 type Stats struct {
 	Connections   int
 	RequestMemory int64 // bytes of requests being read or answered
+	// ResponseMemory is bytes of responses that wait for their peers, ranges of files not counted.
+	ResponseMemory int64
 }
 
 // Stats returns the gauges as they are now.
 func (s *Server) Stats() Stats {
-	return Stats{Connections: len(s.open()), RequestMemory: s.budget.inUse()}
+	return Stats{Connections: len(s.open()), RequestMemory: s.budget.inUse(), ResponseMemory: s.answers.unwritten.Load()}
 }

@@ -32,9 +32,10 @@ func (c *Conn) takeBatch(out *output) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(out.batch) > 0 {
-		c.queue.written(out.batch)
+		c.server.answers.unwritten.Add(-c.queue.written(out.batch))
 		c.lastWrite = out.writtenAt
 	}
+	c.wroteAt.Store(0)
 	clear(out.batch)
 	out.batch = c.queue.popReady(out.batch[:0])
 	out.dead = c.ended
