@@ -89,9 +89,10 @@ func (e Entry) CheckMarker(m Marker) error {
 }
 
 // CheckRaised is CheckMarker for the end of a transaction of version 2, which has an
-// epoch of its own: one that is not above the entry's has been written before (R-K28).
+// epoch of its own: one that is not above the entry's cannot be of a transaction that is open
+// (R-K28). Where none is it may come again, for its answer may have been lost.
 func (e Entry) CheckRaised(m Marker) error {
-	if m.Epoch <= e.Epoch {
+	if m.Epoch <= e.Epoch && e.InTransaction() {
 		return refuse(kerr.InvalidProducerEpoch, "epoch %d of producer %d is not above %d", m.Epoch, e.ProducerID, e.Epoch)
 	}
 	return e.CheckMarker(m)

@@ -124,6 +124,24 @@ func TestMarkersOfOldCoordinatorsAreRefused(t *testing.T) {
 	}
 }
 
+// R-K28: while a transaction is open its end of version 2 has a higher epoch; behind it the same may come again.
+func TestRaisedMarkers(t *testing.T) {
+	open := written(1, 0, 1).Next(inTransaction(data(1, 10, 1)), 1010)
+	ended, _, _ := open.End(Marker{Epoch: 2, CoordinatorEpoch: 5})
+	for _, c := range []struct {
+		e     Entry
+		epoch int16
+		code  int16
+	}{
+		{open, 0, kerr.InvalidProducerEpoch.Code}, {open, 1, kerr.InvalidProducerEpoch.Code}, {open, 2, 0},
+		{ended, 1, kerr.InvalidProducerEpoch.Code}, {ended, 2, 0}, {ended, 3, 0},
+	} {
+		if got := code(t, c.e.CheckRaised(Marker{Epoch: c.epoch, CoordinatorEpoch: 5})); got != c.code {
+			t.Errorf("epoch %d where %d is and a transaction is open: %t: got %d, want %d", c.epoch, c.e.Epoch, c.e.InTransaction(), got, c.code)
+		}
+	}
+}
+
 func TestSequencesOfABatchWrap(t *testing.T) {
 	e := written(0, math.MaxInt32-4, 1)
 	b, ok := e.Last()
