@@ -58,13 +58,8 @@ func (st *stage) checkDurable() {
 
 // checkWake: the machine asks to be called before anything is due.
 func (st *stage) checkWake() {
-	for i, t := range st.m.timers.heap {
-		if t.place != i+1 || t.queued.After(t.at) {
-			st.t.Fatalf("timer %d stands at %d, queued for %v, due at %v", i, t.place, t.queued, t.at)
-		}
-		if st.wake.IsZero() || st.wake.After(t.at) {
-			st.t.Fatalf("a timer is due at %v, and the machine wants to be called at %v", t.at, st.wake)
-		}
+	if next := st.m.timers.Next(); !next.IsZero() && (st.wake.IsZero() || st.wake.After(next)) {
+		st.t.Fatalf("a timer is due at %v, and the machine wants to be called at %v", next, st.wake)
 	}
 }
 
@@ -90,7 +85,7 @@ func (st *stage) checkRoster(g *Group) {
 		unsynced += count(who.unsynced)
 		withholding += count(len(who.withheld) > 0)
 		static += count(who.static())
-		if !who.waits() && who.timer.place == 0 {
+		if !who.waits() && !who.timer.Runs() {
 			st.t.Fatalf("nothing ends the session of %s", who.id)
 		}
 	}
@@ -127,18 +122,18 @@ func (st *stage) checkState(g *Group) {
 		g.state == Empty && g.members.len() > 0,
 		g.state == Dead,
 		(g.state == CompletingRebalance || g.state == Stable) && (g.members.len() == 0 || g.protocol == nil),
-		g.state == PreparingRebalance && g.timer.place == 0,
-		g.state == CompletingRebalance && g.timer.place == 0,
-		g.state == Stable && (g.timer.place > 0) != (g.unsynced > 0),
-		g.state == Empty && g.timer.place > 0:
-		st.t.Fatalf("group %s: %v with %d members, leader %v, unsynced %d, timer %v", g.name, g.state, g.members.len(), leads, g.unsynced, g.timer.place)
+		g.state == PreparingRebalance && !g.timer.Runs(),
+		g.state == CompletingRebalance && !g.timer.Runs(),
+		g.state == Stable && g.timer.Runs() != (g.unsynced > 0),
+		g.state == Empty && g.timer.Runs():
+		st.t.Fatalf("group %s: %v with %d members, leader %v, unsynced %d, timer %v", g.name, g.state, g.members.len(), leads, g.unsynced, g.timer.Runs())
 	}
 	all := g.state == PreparingRebalance && !g.round.first && g.members.joining == g.members.len() && g.pending.len() == 0
 	if all {
 		st.t.Fatalf("group %s waits for nobody (FR-B11)", g.name)
 	}
 	for id, timer := range g.pending.timers {
-		if timer.place == 0 || g.members.byID[id] != nil {
+		if !timer.Runs() || g.members.byID[id] != nil {
 			st.t.Fatalf("id %s of %s is pending for ever, or a member", id, g.name)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
+	"github.com/skeinstream/skein/broker/internal/deadline"
 	"github.com/skeinstream/skein/internal/grouptags"
 )
 
@@ -46,7 +47,7 @@ type Group struct {
 	members      roster
 	leader       *member // nil without members
 	pending      pendingIDs
-	timer        timer // of the round: for the joins, then for the syncs
+	timer        deadline.Timer // of the round: for the joins, then for the syncs
 	round        round
 	unsynced     int  // members who have not asked for the assignment of the generation
 	assigned     bool // the leader has assigned in the generation
@@ -67,7 +68,7 @@ type round struct {
 
 func newGroup(m *Machine, name string) *Group {
 	g := &Group{m: m, name: name, members: newRoster()}
-	g.timer.fire = g.timedOut
+	g.timer.Fire = g.timedOut
 	return g
 }
 
@@ -99,7 +100,7 @@ func (g *Group) identity(memberID string, instance *string) (*member, int16) {
 // has a time of its own (R-D5).
 func (g *Group) touch(who *member, now time.Time) {
 	if !who.fresh {
-		g.m.timers.set(&who.timer, now.Add(who.session))
+		g.m.timers.Set(&who.timer, now.Add(who.session))
 	}
 }
 
@@ -124,7 +125,7 @@ func (g *Group) timedOut() {
 
 // discard takes the group out of the machine.
 func (g *Group) discard() {
-	g.m.timers.stop(&g.timer)
+	g.m.timers.Stop(&g.timer)
 	g.dropAll()
 	g.enter(Dead)
 	delete(g.m.groups, g.name)

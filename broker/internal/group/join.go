@@ -163,7 +163,7 @@ func (g *Group) admit(j *joining, id string) {
 		id: id, instance: j.InstanceID, clientID: j.ClientID, host: j.Host,
 		session: j.session, rebalance: j.rebalance, offers: j.offers, withheld: j.withheld, fresh: true, assignment: []byte{},
 	}
-	who.timer.fire = func() { g.sessionEnded(who) }
+	who.timer.Fire = func() { g.sessionEnded(who) }
 	if g.members.len() == 0 {
 		g.protocolType = j.ProtocolType
 	}
@@ -172,7 +172,7 @@ func (g *Group) admit(j *joining, id string) {
 	}
 	g.members.add(who)
 	g.parkJoin(who, j.caller, j.Version)
-	g.m.timers.set(&who.timer, g.m.now.Add(newMemberTimeout))
+	g.m.timers.Set(&who.timer, g.m.now.Add(newMemberTimeout))
 	g.round.newcomers = true
 	g.rebalance(causeOf(grouptags.Joined, who, j.Reason))
 }

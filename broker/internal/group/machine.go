@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/skeinstream/skein/broker/internal/deadline"
 	"github.com/skeinstream/skein/broker/internal/machine"
 )
 
@@ -18,8 +19,8 @@ type Machine struct {
 	offsets   offsetIndex
 	producers producers
 	life      *life
-	timers    timers
-	check     timer // of the retention of offsets
+	timers    deadline.Queue
+	check     deadline.Timer // of the retention of offsets
 	unread    map[string]int64
 
 	// Totals since the machine was made.
@@ -34,7 +35,7 @@ type Machine struct {
 // New returns a machine that knows nothing yet: the log is to be applied, then Loaded called.
 func New(s Settings) *Machine {
 	m := &Machine{settings: s, groups: map[string]*Group{}, life: new(life)}
-	m.check.fire = m.checkOffsets
+	m.check.Fire = m.checkOffsets
 	return m
 }
 
@@ -97,8 +98,8 @@ func (m *Machine) stepOffsets(caller machine.Token, in any) {
 // waits to be read then still counts.
 func (m *Machine) Tick(now time.Time) machine.Output {
 	m.now = now
-	for t := m.timers.due(now); t != nil; t = m.timers.due(now) {
-		t.fire()
+	for t := m.timers.Due(now); t != nil; t = m.timers.Due(now) {
+		t.Fire()
 	}
 	return m.finish()
 }
@@ -151,20 +152,20 @@ func (m *Machine) Loaded(now time.Time) machine.Output {
 	for _, g := range m.sorted() {
 		g.load()
 	}
-	m.timers.set(&m.check, now.Add(m.settings.OffsetsRetentionCheck))
+	m.timers.Set(&m.check, now.Add(m.settings.OffsetsRetentionCheck))
 	return m.finish()
 }
 
 // checkOffsets ends what nobody needs any more.
 func (m *Machine) checkOffsets() {
 	m.write(m.expire(m.now)...)
-	m.timers.set(&m.check, m.now.Add(max(m.settings.OffsetsRetentionCheck, time.Millisecond)))
+	m.timers.Set(&m.check, m.now.Add(max(m.settings.OffsetsRetentionCheck, time.Millisecond)))
 }
 
 func (m *Machine) finish() machine.Output {
 	out := m.out
 	m.out = machine.Output{}
-	out.Wake = m.timers.next()
+	out.Wake = m.timers.Next()
 	return out
 }
 

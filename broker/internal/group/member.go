@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/skeinstream/skein/broker/internal/deadline"
 	"github.com/skeinstream/skein/broker/internal/machine"
 	"github.com/skeinstream/skein/internal/grouptags"
 )
@@ -21,10 +22,10 @@ type member struct {
 	offers, withheld []grouptags.Protocol
 	assignment       []byte
 
-	fresh      bool   // its first Join waits, so it does not know its id
-	unsynced   bool   // it has not asked for the assignment of the generation
-	join, sync parked // at most one of both waits
-	timer      timer  // of its session
+	fresh      bool           // its first Join waits, so it does not know its id
+	unsynced   bool           // it has not asked for the assignment of the generation
+	join, sync parked         // at most one of both waits
+	timer      deadline.Timer // of its session
 
 	before, after *member // in roster
 }

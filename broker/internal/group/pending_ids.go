@@ -3,13 +3,15 @@ package group
 import (
 	"slices"
 	"time"
+
+	"github.com/skeinstream/skein/broker/internal/deadline"
 )
 
 // pendingIDs are the member ids of a group that were handed out with MEMBER_ID_REQUIRED and have not joined (KIP-394). A client
 // that does not know this error, and asks again and again for an id, must not fill the memory: when there are too many, the
 // oldest is forgotten. Whoever joins with it after all is told so, and gets another.
 type pendingIDs struct {
-	timers map[string]*timer
+	timers map[string]*deadline.Timer
 	order  []string // in which they were handed out; some are pending no more
 }
 
@@ -20,9 +22,9 @@ func (p *pendingIDs) len() int { return len(p.timers) }
 
 func (p *pendingIDs) has(id string) bool { return p.timers[id] != nil }
 
-func (p *pendingIDs) add(id string, t *timer) {
+func (p *pendingIDs) add(id string, t *deadline.Timer) {
 	if p.timers == nil {
-		p.timers = map[string]*timer{}
+		p.timers = map[string]*deadline.Timer{}
 	}
 	p.timers[id] = t
 	p.order = append(p.order, id)
@@ -32,7 +34,7 @@ func (p *pendingIDs) add(id string, t *timer) {
 }
 
 // take takes out an id; nil: it is not pending.
-func (p *pendingIDs) take(id string) *timer {
+func (p *pendingIDs) take(id string) *deadline.Timer {
 	t := p.timers[id]
 	delete(p.timers, id)
 	if len(p.timers) == 0 {
@@ -51,9 +53,9 @@ func (p *pendingIDs) oldest() string {
 
 // expect keeps an id that was handed out until it joins, leaves, or its session ends (R-K3).
 func (g *Group) expect(id string, session time.Duration) {
-	t := &timer{fire: func() { g.pendingEnded(id) }}
+	t := &deadline.Timer{Fire: func() { g.pendingEnded(id) }}
 	g.pending.add(id, t)
-	g.m.timers.set(t, g.m.now.Add(session))
+	g.m.timers.Set(t, g.m.now.Add(session))
 	if g.pending.len() > pendingMax {
 		g.drop(g.pending.oldest())
 	}
@@ -63,7 +65,7 @@ func (g *Group) expect(id string, session time.Duration) {
 func (g *Group) drop(id string) bool {
 	t := g.pending.take(id)
 	if t != nil {
-		g.m.timers.stop(t)
+		g.m.timers.Stop(t)
 	}
 	return t != nil
 }

@@ -23,7 +23,7 @@ func (g *Group) rebalance(why cause) {
 	}
 	g.round = round{cause: why, started: g.m.now, first: g.state == Empty}
 	g.enter(PreparingRebalance)
-	g.m.timers.stop(&g.timer)
+	g.m.timers.Stop(&g.timer)
 	if g.round.first {
 		g.delayFirst(g.m.settings.InitialRebalanceDelay)
 		return
@@ -38,13 +38,13 @@ func (g *Group) delayFirst(delay time.Duration) {
 		return
 	}
 	g.round.newcomers = false
-	g.m.timers.set(&g.timer, g.m.now.Add(delay))
+	g.m.timers.Set(&g.timer, g.m.now.Add(delay))
 }
 
 // waitForJoins completes the round, at once if everybody has joined, else after the rebalance timeout, which is taken as at
 // least the given time.
 func (g *Group) waitForJoins(least time.Duration) {
-	g.m.timers.set(&g.timer, g.m.now.Add(max(g.rebalanceTimeout(), least)))
+	g.m.timers.Set(&g.timer, g.m.now.Add(max(g.rebalanceTimeout(), least)))
 	g.completeIfJoined()
 }
 
@@ -69,7 +69,7 @@ func (g *Group) joinsTimedOut() {
 
 // complete begins the next generation with the members who have joined and the static ones who have not (R-D8, R-D9).
 func (g *Group) complete() {
-	g.m.timers.stop(&g.timer)
+	g.m.timers.Stop(&g.timer)
 	g.round.first = false
 	g.removeAbsent()
 	if g.members.len() == 0 {
@@ -138,7 +138,7 @@ func (g *Group) begin(protocol string) {
 		}
 		g.touch(who, g.m.now)
 	}
-	g.m.timers.set(&g.timer, g.m.now.Add(g.rebalanceTimeout()))
+	g.m.timers.Set(&g.timer, g.m.now.Add(g.rebalanceTimeout()))
 	g.generationBegun()
 }
 
@@ -146,7 +146,7 @@ func (g *Group) begin(protocol string) {
 func (g *Group) remove(who *member) {
 	g.refuseJoin(who, "", kerr.UnknownMemberID.Code)
 	g.refuseSync(who, kerr.UnknownMemberID.Code)
-	g.m.timers.stop(&who.timer)
+	g.m.timers.Stop(&who.timer)
 	g.members.remove(who)
 	if g.leader == who {
 		g.leader = g.members.first

@@ -14,7 +14,7 @@ import (
 func (g *Group) replace(j *joining, old *member, id string) {
 	leaderWas := g.leader.id
 	who := g.succeed(old, id)
-	g.m.timers.set(&who.timer, g.m.now.Add(old.session))
+	g.m.timers.Set(&who.timer, g.m.now.Add(old.session))
 	g.update(j, who)
 	name, ok := g.selection()
 	if g.state == Stable && ok && name == *g.protocol {
@@ -30,12 +30,12 @@ func (g *Group) replace(j *joining, old *member, id string) {
 func (g *Group) succeed(old *member, id string) *member {
 	g.refuseJoin(old, old.id, kerr.FencedInstanceID.Code)
 	g.refuseSync(old, kerr.FencedInstanceID.Code)
-	g.m.timers.stop(&old.timer)
+	g.m.timers.Stop(&old.timer)
 	who := &member{
 		id: id, instance: old.instance, clientID: old.clientID, host: old.host, session: old.session, rebalance: old.rebalance,
 		offers: old.offers, withheld: old.withheld, assignment: old.assignment, unsynced: old.unsynced,
 	}
-	who.timer.fire = func() { g.sessionEnded(who) }
+	who.timer.Fire = func() { g.sessionEnded(who) }
 	g.members.replace(old, who)
 	if g.leader == old {
 		g.leader = who

@@ -183,7 +183,7 @@ func (g *Group) loadMember(v *kmsg.GroupMetadataValueMember) {
 		}
 	})
 	who.withheld = unique(who.offers, who.withheld)
-	who.timer.fire = func() { g.sessionEnded(who) }
+	who.timer.Fire = func() { g.sessionEnded(who) }
 	g.members.add(who)
 	g.touch(who, g.m.now)
 }

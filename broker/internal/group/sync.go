@@ -70,7 +70,7 @@ func (g *Group) assign(assignment []kmsg.SyncGroupRequestGroupAssignment) {
 	g.m.rebalances++
 	g.m.write(g.record())
 	if g.unsynced == 0 {
-		g.m.timers.stop(&g.timer)
+		g.m.timers.Stop(&g.timer)
 	}
 	for who := range g.members.all() {
 		g.answerSync(who)
@@ -85,7 +85,7 @@ func (g *Group) synced(who *member) {
 	who.unsynced = false
 	g.unsynced--
 	if g.unsynced == 0 && g.state == Stable {
-		g.m.timers.stop(&g.timer)
+		g.m.timers.Stop(&g.timer)
 	}
 }
 

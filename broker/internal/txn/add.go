@@ -47,7 +47,7 @@ func (m *Machine) open(t *transaction, in *Add) {
 	v := t.adding(m.now, union(t.partitions, in.Partitions), version)
 	m.decide(t, v)
 	if !isOpen {
-		m.timers.set(&t.timer, v.deadline())
+		m.timers.Set(&t.timer, v.deadline())
 	}
 }
 

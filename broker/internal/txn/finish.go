@@ -28,7 +28,7 @@ func (m *Machine) ask(t *transaction, v value, after time.Duration) {
 		TransactionalID: t.id, ProducerID: v.ProducerID, Epoch: v.Epoch, Partitions: v.partitions,
 		Abort: v.state == kmsg.TransactionStateOngoing, After: after,
 	})
-	m.timers.set(&t.timer, m.now.Add(after+max(m.settings.AbortCheck, time.Second)))
+	m.timers.Set(&t.timer, m.now.Add(after+max(m.settings.AbortCheck, time.Second)))
 }
 
 // askAgain is ask, later each time.
@@ -114,5 +114,5 @@ func (m *Machine) expire() {
 		m.out.Records = append(m.out.Records, tombstone(id))
 	}
 	m.totals.Expired += int64(len(ids))
-	m.timers.set(&m.check, m.now.Add(max(m.settings.ExpiryCheck, time.Millisecond)))
+	m.timers.Set(&m.check, m.now.Add(max(m.settings.ExpiryCheck, time.Millisecond)))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/skeinstream/skein/broker/internal/deadline"
 	"github.com/skeinstream/skein/broker/internal/machine"
 )
 
@@ -17,8 +18,8 @@ import (
 type Machine struct {
 	settings     Settings
 	transactions map[string]*transaction
-	timers       timers
-	check        timer // of ids that nobody uses
+	timers       deadline.Queue
+	check        deadline.Timer // of ids that nobody uses
 	unread       map[string]int64
 	coder        coder
 
@@ -34,7 +35,7 @@ type Machine struct {
 // New returns a machine that knows nothing yet: the log is to be applied, then Loaded called.
 func New(s Settings) *Machine {
 	m := &Machine{settings: s, transactions: map[string]*transaction{}}
-	m.check.fire = m.expire
+	m.check.Fire = m.expire
 	return m
 }
 
@@ -85,8 +86,8 @@ func (m *Machine) answer(in any) any {
 // Tick does what is due.
 func (m *Machine) Tick(now time.Time) machine.Output {
 	m.begin(now, nil)
-	for t := m.timers.due(now); t != nil; t = m.timers.due(now) {
-		t.fire()
+	for t := m.timers.Due(now); t != nil; t = m.timers.Due(now) {
+		t.Fire()
 	}
 	return m.finish()
 }
@@ -119,7 +120,7 @@ func (m *Machine) known(id string) *transaction {
 	t := m.transactions[id]
 	if t == nil {
 		t = &transaction{id: strings.Clone(id), value: unborn}
-		t.timer.fire = func() { m.due(t) }
+		t.timer.Fire = func() { m.due(t) }
 		m.transactions[t.id] = t
 	}
 	return t
@@ -149,19 +150,19 @@ func (m *Machine) Loaded(now time.Time) machine.Output {
 	for _, t := range m.sorted() {
 		switch {
 		case t.state == kmsg.TransactionStateOngoing:
-			m.timers.set(&t.timer, t.deadline())
+			m.timers.Set(&t.timer, t.deadline())
 		case t.decided():
 			m.ask(t, t.value, 0)
 		}
 	}
-	m.timers.set(&m.check, now.Add(m.settings.ExpiryCheck))
+	m.timers.Set(&m.check, now.Add(m.settings.ExpiryCheck))
 	return m.finish()
 }
 
 func (m *Machine) finish() machine.Output {
 	out := m.out
 	m.out = machine.Output{}
-	out.Wake = m.timers.next()
+	out.Wake = m.timers.Next()
 	return out
 }
 

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/skeinstream/skein/broker/internal/deadline"
 )
 
 const (
@@ -56,7 +58,7 @@ var unborn = value{
 type transaction struct {
 	id string
 	value
-	timer timer
+	timer deadline.Timer
 	// asks since the timer was set for a decided transaction: how often markers were missing.
 	asks int
 	// newest connection that a control request of the current producer id and epoch came over; 0: unknown.
