@@ -18,32 +18,17 @@ type offsetTotals struct{ commits, expired, deleted int64 }
 // changes here but the session of the committer: offsets do when the records are applied.
 func (m *Machine) commit(now time.Time, r *kmsg.OffsetCommitRequest) (*kmsg.OffsetCommitResponse, []machine.Record) {
 	g, by, code := m.committer(r)
-	out := commitAnswer(r, code)
+	out, all := commitAnswer(r, code)
 	if code != 0 {
 		return out, nil
 	}
 	if by != nil {
 		g.touch(by, now)
 	}
-	records := make([]machine.Record, 0, commitSize(r))
 	v := kmsg.NewOffsetCommitValue()
 	v.CommitTimestamp = now.UnixMilli()
 	v.Version, v.ExpireTimestamp = expiry(r, v.CommitTimestamp)
-	for i := range r.Topics {
-		t := &r.Topics[i]
-		v.TopicID = t.TopicID
-		for j := range t.Partitions {
-			p := &t.Partitions[j]
-			if refused := m.refusal(g, by, t.Topic, p.Partition, p.Metadata); refused != 0 {
-				out.Topics[i].Partitions[j].ErrorCode = refused
-				continue
-			}
-			v.Offset, v.LeaderEpoch, v.Metadata = p.Offset, p.LeaderEpoch, text(p.Metadata)
-			records = append(records, offsetRecord(r.Group, t.Topic, p.Partition, &v))
-		}
-	}
-	m.totals.commits += int64(len(records))
-	return out, records
+	return out, m.accept(commitment{name: r.Group, group: g, by: by}, v, all)
 }
 
 // committer is who commits to which group, or why nobody may. The group is nil where it is unknown and may become a simple
@@ -87,6 +72,42 @@ func (g *Group) committer(r *kmsg.OffsetCommitRequest) (*member, int16) {
 	return by, 0
 }
 
+// commitment is a commit that a group accepts, of either kind.
+type commitment struct {
+	name  string // of the group
+	group *Group // nil where it is unknown
+	by    *member
+	of    machine.Producer // in whose transaction; the zero value: in none
+}
+
+// asked is one offset of a commit, and where its code belongs.
+type asked struct {
+	topic       string
+	id          [16]byte
+	partition   int32
+	offset      int64
+	leaderEpoch int32
+	metadata    *string
+	code        *int16
+}
+
+// accept makes records of the offsets that can be taken, like v, and tells of each of the others why it cannot.
+func (m *Machine) accept(c commitment, v kmsg.OffsetCommitValue, all []asked) []machine.Record {
+	records := make([]machine.Record, 0, len(all))
+	for _, a := range all {
+		if refused := m.refusal(c.group, c.by, a.topic, a.partition, a.metadata); refused != 0 {
+			*a.code = refused
+			continue
+		}
+		v.TopicID, v.Offset, v.LeaderEpoch, v.Metadata = a.id, a.offset, a.leaderEpoch, text(a.metadata)
+		record := offsetRecord(c.name, a.topic, a.partition, &v)
+		record.Producer = c.of
+		records = append(records, record)
+	}
+	m.totals.commits += int64(len(records))
+	return records
+}
+
 // refusal is why one partition's offset is not taken although the group accepts the committer.
 func (m *Machine) refusal(g *Group, by *member, topic string, partition int32, metadata *string) int16 {
 	switch {
@@ -105,9 +126,9 @@ func (g *Group) ownedByOther(by *member, topic string, partition int32) bool {
 	return found && owner != by.id
 }
 
-// commitAnswer answers every partition of r, in its order, with code.
-func commitAnswer(r *kmsg.OffsetCommitRequest, code int16) *kmsg.OffsetCommitResponse {
-	out := kmsg.NewPtrOffsetCommitResponse()
+// commitAnswer answers every partition of r, in its order, with code, and lists them.
+func commitAnswer(r *kmsg.OffsetCommitRequest, code int16) (out *kmsg.OffsetCommitResponse, all []asked) {
+	out = kmsg.NewPtrOffsetCommitResponse()
 	out.Version = r.Version
 	out.Topics = make([]kmsg.OffsetCommitResponseTopic, len(r.Topics))
 	for i := range r.Topics {
@@ -115,18 +136,12 @@ func commitAnswer(r *kmsg.OffsetCommitRequest, code int16) *kmsg.OffsetCommitRes
 		to.Topic, to.TopicID = t.Topic, t.TopicID
 		to.Partitions = make([]kmsg.OffsetCommitResponseTopicPartition, len(t.Partitions))
 		for j := range t.Partitions {
-			to.Partitions[j].Partition, to.Partitions[j].ErrorCode = t.Partitions[j].Partition, code
+			p, place := &t.Partitions[j], &to.Partitions[j]
+			place.Partition, place.ErrorCode = p.Partition, code
+			all = append(all, asked{t.Topic, t.TopicID, p.Partition, p.Offset, p.LeaderEpoch, p.Metadata, &place.ErrorCode})
 		}
 	}
-	return out
-}
-
-func commitSize(r *kmsg.OffsetCommitRequest) int {
-	n := 0
-	for i := range r.Topics {
-		n += len(r.Topics[i].Partitions)
-	}
-	return n
+	return out, all
 }
 
 // expiry is the expiry that the old versions of the request can bring, and the version of the record that can keep it.

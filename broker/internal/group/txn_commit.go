@@ -21,31 +21,14 @@ func (m *Machine) guard() GuardToken { return GuardToken{life: m.life, markers: 
 func (m *Machine) txnCommit(now time.Time, in TxnCommit) (*kmsg.TxnOffsetCommitResponse, []machine.Record) {
 	r := in.Request
 	g, by, code := m.txnCommitter(in)
-	out := txnCommitAnswer(r, code)
+	out, all := txnCommitAnswer(r, code)
 	if code != 0 {
 		return out, nil
 	}
-	of := machine.Producer{Transactional: true, ID: r.ProducerID, Epoch: r.ProducerEpoch}
-	records := make([]machine.Record, 0, txnCommitSize(r))
 	v := kmsg.NewOffsetCommitValue()
 	v.Version, v.CommitTimestamp, v.ExpireTimestamp = offsetValueVersion, now.UnixMilli(), noExpiry
-	for i := range r.Topics {
-		t := &r.Topics[i]
-		v.TopicID = t.TopicID
-		for j := range t.Partitions {
-			p := &t.Partitions[j]
-			if refused := m.refusal(g, by, t.Topic, p.Partition, p.Metadata); refused != 0 {
-				out.Topics[i].Partitions[j].ErrorCode = refused
-				continue
-			}
-			v.Offset, v.LeaderEpoch, v.Metadata = p.Offset, p.LeaderEpoch, text(p.Metadata)
-			record := offsetRecord(r.Group, t.Topic, p.Partition, &v)
-			record.Producer = of
-			records = append(records, record)
-		}
-	}
-	m.totals.commits += int64(len(records))
-	return out, records
+	of := machine.Producer{Transactional: true, ID: r.ProducerID, Epoch: r.ProducerEpoch}
+	return out, m.accept(commitment{name: r.Group, group: g, by: by, of: of}, v, all)
 }
 
 // txnCommitter is who commits to which group, or why nobody may: first the checks of the producer, as the log would make
@@ -101,9 +84,9 @@ func (g *Group) txnCommitter(r *kmsg.TxnOffsetCommitRequest) (*member, int16) {
 	return by, code
 }
 
-// txnCommitAnswer answers every partition of r, in its order, with code.
-func txnCommitAnswer(r *kmsg.TxnOffsetCommitRequest, code int16) *kmsg.TxnOffsetCommitResponse {
-	out := kmsg.NewPtrTxnOffsetCommitResponse()
+// txnCommitAnswer answers every partition of r, in its order, with code, and lists them.
+func txnCommitAnswer(r *kmsg.TxnOffsetCommitRequest, code int16) (out *kmsg.TxnOffsetCommitResponse, all []asked) {
+	out = kmsg.NewPtrTxnOffsetCommitResponse()
 	out.Version = r.Version
 	out.Topics = make([]kmsg.TxnOffsetCommitResponseTopic, len(r.Topics))
 	for i := range r.Topics {
@@ -111,16 +94,10 @@ func txnCommitAnswer(r *kmsg.TxnOffsetCommitRequest, code int16) *kmsg.TxnOffset
 		to.Topic, to.TopicID = t.Topic, t.TopicID
 		to.Partitions = make([]kmsg.TxnOffsetCommitResponseTopicPartition, len(t.Partitions))
 		for j := range t.Partitions {
-			to.Partitions[j].Partition, to.Partitions[j].ErrorCode = t.Partitions[j].Partition, code
+			p, place := &t.Partitions[j], &to.Partitions[j]
+			place.Partition, place.ErrorCode = p.Partition, code
+			all = append(all, asked{t.Topic, t.TopicID, p.Partition, p.Offset, p.LeaderEpoch, p.Metadata, &place.ErrorCode})
 		}
 	}
-	return out
-}
-
-func txnCommitSize(r *kmsg.TxnOffsetCommitRequest) int {
-	n := 0
-	for i := range r.Topics {
-		n += len(r.Topics[i].Partitions)
-	}
-	return n
+	return out, all
 }
