@@ -2,6 +2,7 @@ package group
 
 import (
 	"log/slog"
+	"math"
 	"slices"
 	"time"
 
@@ -113,7 +114,7 @@ func (g *Group) electLeader() bool {
 
 // becomeEmpty ends the round without members; that too is a generation (R-K10).
 func (g *Group) becomeEmpty() {
-	g.generation++
+	g.nextGeneration()
 	g.protocol, g.leader, g.assigned, g.owners = nil, nil, false, nil
 	g.unsynced = 0
 	g.enter(Empty)
@@ -122,10 +123,18 @@ func (g *Group) becomeEmpty() {
 	g.generationBegun()
 }
 
+// nextGeneration counts on. After the last number comes the first again: clients take a negative one for none.
+func (g *Group) nextGeneration() {
+	if g.generation == math.MaxInt32 {
+		g.generation = 0
+	}
+	g.generation++
+}
+
 // begin is the generation with a protocol: everybody who has joined hears of it, and has the rebalance timeout to ask for
 // the assignment (R-K7).
 func (g *Group) begin(protocol string) {
-	g.generation++
+	g.nextGeneration()
 	g.protocol, g.assigned, g.owners = &protocol, false, nil
 	g.enter(CompletingRebalance)
 	g.readSubscribed()
