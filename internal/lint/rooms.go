@@ -58,6 +58,9 @@ var rooms = map[string]room{
 	"broker/internal/commit":              {Rooms: []string{"internal/vfs"}, Others: []string{xsync}},
 	"broker/internal/producers":           {Pure: true, Rooms: []string{"broker/internal/record"}, Others: []string{kerr}},
 	"broker/internal/record":              {Pure: true, Others: []string{klauspost, lz4, snappy, kerr}},
+	// Its clients speak to whole brokers; only tests of broker import it.
+	"broker/internal/eossim":         {Rooms: []string{"broker/internal/eossim/history", "broker/internal/record", "internal/vfs"}, Others: []string{kmsg, kerr}},
+	"broker/internal/eossim/history": {Pure: true},
 
 	"assign":                      {Pure: true, Rooms: []string{"assign/internal/group", "assign/internal/optimal", "assign/internal/certificate", "assign/internal/weigh"}},
 	"assign/internal/optimal":     {Pure: true, Rooms: []string{"assign/internal/group", "assign/internal/level", "assign/internal/moves", "assign/internal/deal", "assign/internal/spread"}},
