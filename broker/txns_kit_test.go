@@ -61,16 +61,29 @@ func (p *txnProducer) became(producer int64, epoch int16) {
 	p.producer, p.epoch = producer, epoch
 }
 
-// add adds a partition to the transaction, for old clients.
-func (p *txnProducer) add(to partitionName) error {
+// addRequest adds a partition to the transaction, for old clients.
+func (p *txnProducer) addRequest(to partitionName) *kmsg.AddPartitionsToTxnRequest {
 	req := kmsg.NewPtrAddPartitionsToTxnRequest()
 	req.TransactionalID, req.ProducerID, req.ProducerEpoch = p.id, p.producer, p.epoch
 	req.Topics = []kmsg.AddPartitionsToTxnRequestTopic{{Topic: to.topic, Partitions: []int32{to.index}}}
-	resp, err := ask[*kmsg.AddPartitionsToTxnResponse](p.w, req)
+	return req
+}
+
+func (p *txnProducer) add(to partitionName) error {
+	resp, err := ask[*kmsg.AddPartitionsToTxnResponse](p.w, p.addRequest(to))
 	if err != nil {
 		return err
 	}
 	return failed(resp.Topics[0].Partitions[0].ErrorCode)
+}
+
+// batch appends one record to a partition that the transaction has.
+func (p *txnProducer) batch(to partitionName, value string) *kmsg.ProduceRequest {
+	b := record.NewBuilder(0)
+	b.ProducerID, b.ProducerEpoch, b.BaseSequence, b.Transactional = p.producer, p.epoch, p.sequences[to], true
+	req := produceRequest(&toProduce{topic: to.topic, index: to.index, batch: b.Append(time.Now().UnixMilli(), nil, []byte(value)).Bytes()})
+	req.TransactionID = &p.id
+	return req
 }
 
 // send appends one record to a partition.
@@ -80,12 +93,7 @@ func (p *txnProducer) send(to partitionName, value string) error {
 			return fmt.Errorf("adding: %w", err)
 		}
 	}
-	b := record.NewBuilder(0)
-	b.ProducerID, b.ProducerEpoch, b.BaseSequence, b.Transactional = p.producer, p.epoch, p.sequences[to], true
-	batch := &toProduce{topic: to.topic, index: to.index, batch: b.Append(time.Now().UnixMilli(), nil, []byte(value)).Bytes()}
-	req := produceRequest(batch)
-	req.TransactionID = &p.id
-	resp, err := ask[*kmsg.ProduceResponse](p.w, req)
+	resp, err := ask[*kmsg.ProduceResponse](p.w, p.batch(to, value))
 	if err != nil {
 		return err
 	}
@@ -96,36 +104,54 @@ func (p *txnProducer) send(to partitionName, value string) error {
 	return nil
 }
 
-// commitOffset commits an offset of topic's first partition within the transaction.
-func (p *txnProducer) commitOffset(group, topic string, offset int64) error {
-	if p.w.old {
-		add := kmsg.NewPtrAddOffsetsToTxnRequest()
-		add.TransactionalID, add.Group, add.ProducerID, add.ProducerEpoch = p.id, group, p.producer, p.epoch
-		resp, err := ask[*kmsg.AddOffsetsToTxnResponse](p.w, add)
-		if err == nil {
-			err = failed(resp.ErrorCode)
-		}
-		if err != nil {
-			return fmt.Errorf("adding: %w", err)
-		}
+// addOffsetsRequest adds the offsets of a group to the transaction, for old clients.
+func (p *txnProducer) addOffsetsRequest(group string) *kmsg.AddOffsetsToTxnRequest {
+	req := kmsg.NewPtrAddOffsetsToTxnRequest()
+	req.TransactionalID, req.Group, req.ProducerID, req.ProducerEpoch = p.id, group, p.producer, p.epoch
+	return req
+}
+
+func (p *txnProducer) addOffsets(group string) error {
+	resp, err := ask[*kmsg.AddOffsetsToTxnResponse](p.w, p.addOffsetsRequest(group))
+	if err != nil {
+		return err
 	}
+	return failed(resp.ErrorCode)
+}
+
+// offsetRequest commits an offset of topic's first partition in a transaction that has the offsets of the group.
+func (p *txnProducer) offsetRequest(group, topic string, offset int64) *kmsg.TxnOffsetCommitRequest {
 	req := kmsg.NewPtrTxnOffsetCommitRequest()
 	req.TransactionalID, req.Group, req.ProducerID, req.ProducerEpoch, req.Generation = p.id, group, p.producer, p.epoch, -1
 	req.Topics = []kmsg.TxnOffsetCommitRequestTopic{{Topic: topic, Partitions: []kmsg.TxnOffsetCommitRequestTopicPartition{{
 		Offset: offset, LeaderEpoch: 3, Metadata: kmsg.StringPtr(fmt.Sprint("at ", offset)),
 	}}}}
-	resp, err := ask[*kmsg.TxnOffsetCommitResponse](p.w, req)
+	return req
+}
+
+// commitOffset commits an offset of topic's first partition within the transaction.
+func (p *txnProducer) commitOffset(group, topic string, offset int64) error {
+	if p.w.old {
+		if err := p.addOffsets(group); err != nil {
+			return fmt.Errorf("adding: %w", err)
+		}
+	}
+	resp, err := ask[*kmsg.TxnOffsetCommitResponse](p.w, p.offsetRequest(group, topic, offset))
 	if err != nil {
 		return err
 	}
 	return failed(resp.Topics[0].Partitions[0].ErrorCode)
 }
 
-// end ends the transaction.
-func (p *txnProducer) end(commit bool) error {
+func (p *txnProducer) endRequest(commit bool) *kmsg.EndTxnRequest {
 	req := kmsg.NewPtrEndTxnRequest()
 	req.TransactionalID, req.ProducerID, req.ProducerEpoch, req.Commit = p.id, p.producer, p.epoch, commit
-	resp, err := ask[*kmsg.EndTxnResponse](p.w, req)
+	return req
+}
+
+// end ends the transaction.
+func (p *txnProducer) end(commit bool) error {
+	resp, err := ask[*kmsg.EndTxnResponse](p.w, p.endRequest(commit))
 	if err != nil {
 		return err
 	}
@@ -142,10 +168,13 @@ func (p *txnProducer) endWithout(h *house, commit bool, unreachable []txn.Partit
 		version = 3
 	}
 	told := make(chan error, 1)
-	h.b.txns.do(p.id, txn.End{
-		Caller: txn.Caller{Version: version}, Ends: txn.Ends{NewProducerID: -1, Unreachable: unreachable},
-		TransactionalID: p.id, ProducerID: p.producer, Epoch: p.epoch, Commit: commit,
-	}, func(reply any, err error) {
+	in := txn.End{Caller: txn.Caller{Version: version}, TransactionalID: p.id, ProducerID: p.producer, Epoch: p.epoch, Commit: commit}
+	e := &ending{txns: h.b.txns, id: p.id, plain: !in.Raises()}
+	e.in = func(ends txn.Ends) any {
+		in.Ends, in.Unreachable = ends, append(ends.Unreachable, unreachable...)
+		return in
+	}
+	e.done = func(reply any, err error) {
 		if err == nil {
 			ended := reply.(txn.Ended)
 			if err = failed(ended.Code); err == nil {
@@ -153,7 +182,8 @@ func (p *txnProducer) endWithout(h *house, commit bool, unreachable []txn.Partit
 			}
 		}
 		told <- err
-	})
+	}
+	e.start()
 	return <-told
 }
 

@@ -23,6 +23,6 @@ func transactionSettings() []Def {
 		{Name: "transaction.state.log.min.isr", Group: group, Type: Int, Default: "1", Valid: between(1, int32Max),
 			Doc: "How many replicas of __transaction_state have to have a record. One broker holds one, whatever the number: kept and shown without effect."},
 		{Name: "skein.transaction.refuse.late.requests", Group: group, Type: Boolean, Default: "true",
-			Doc: "Whether a request that would end or open a transaction is refused when it comes over an older connection than others of the same producer: it was held up on its way, and is about a transaction that is over. For clients before KIP-890; false behind proxies that spread one client over several connections."},
+			Doc: "Whether a request of a transactional producer is left undone, and its connection closed, when it comes over a connection that the producer has given up for a newer one: it was held up on its way, and would end, open or add to another transaction than it was sent for. A client that still uses the connection comes again over another. This is about clients before KIP-890; false behind proxies that spread one client over several connections."},
 	}
 }

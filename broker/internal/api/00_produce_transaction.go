@@ -106,7 +106,7 @@ func (p *produce) verify() {
 	}
 	id, _ := transactionalProducer(p.appends[p.unverified[0]].Records)
 	in := txn.Add{
-		Caller:          txn.Caller{Version: r.Version}, // no request about a transaction, so its connection says nothing
+		Caller:          caller(r),
 		TransactionalID: string(p.transactionalID),
 		ProducerID:      id.id,
 		Epoch:           id.epoch,
@@ -133,6 +133,11 @@ func (p *produce) verify() {
 
 // verified refuses what the coordinator does not vouch for and appends the rest.
 func (p *produce) verified(added txn.Added, err error) {
+	if added.Late {
+		p.request.Fail(errLate)
+		p.handler.data.produces.put(p)
+		return
+	}
 	for n, i := range p.unverified {
 		code := added.Code
 		if code == 0 && n < len(added.Codes) {

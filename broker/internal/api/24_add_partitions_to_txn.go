@@ -34,6 +34,10 @@ func (h *Handler) addPartitionsToTxn(_ context.Context, r *server.Request) {
 		return
 	}
 	all := h.additions(req, caller(r))
+	if req.Version < addBatched && !all[0].refused {
+		h.addOwn(r, req, all[0])
+		return
+	}
 	var inputs []input
 	var asked []*addition
 	for _, a := range all {
@@ -43,12 +47,18 @@ func (h *Handler) addPartitionsToTxn(_ context.Context, r *server.Request) {
 		}
 	}
 	one := func(i int, got any, code int16) *addition {
-		for n, place := range asked[i].places {
-			*place = addedCode(got, code, n)
-		}
+		asked[i].decide(got, code)
 		return asked[i]
 	}
 	gather(h.Transactions.Do, r, inputs, one, func([]*addition) kmsg.Response { return partitionsAdded(req, all) })
+}
+
+// addOwn is for the versions that have one transaction, a client's own.
+func (h *Handler) addOwn(r *server.Request, req *kmsg.AddPartitionsToTxnRequest, a *addition) {
+	inTransaction(h, r, a.in.TransactionalID, a.in, func(got txn.Added, code int16) kmsg.Response {
+		a.decide(got, code)
+		return partitionsAdded(req, []*addition{a})
+	})
 }
 
 // addition is what a request has for one transaction.
@@ -57,6 +67,13 @@ type addition struct {
 	topics  []kmsg.AddPartitionsToTxnResponseTransactionTopic
 	places  []*int16 // in topics, for what becomes of each of in.Partitions
 	refused bool
+}
+
+// decide notes what has become of an addition.
+func (a *addition) decide(got any, code int16) {
+	for n, place := range a.places {
+		*place = addedCode(got, code, n)
+	}
 }
 
 func (h *Handler) additions(req *kmsg.AddPartitionsToTxnRequest, from txn.Caller) []*addition {

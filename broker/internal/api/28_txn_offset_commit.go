@@ -138,19 +138,24 @@ func (c *txnCommit) guarded(got any, err error) {
 		return
 	}
 	h.Transactions.Do(req.TransactionalID, txn.Add{
-		Caller:          txn.Caller{Version: req.Version}, // it goes to the group, so its connection says nothing
+		Caller:          caller(c.request),
 		TransactionalID: req.TransactionalID,
 		ProducerID:      req.ProducerID,
 		Epoch:           req.ProducerEpoch,
 		Partitions:      []txn.Partition{p},
 		VerifyOnly:      req.Version < txnCommitAdds,
 		Implicit:        true,
+		Offsets:         true,
 	}, c.verified)
 }
 
 // verified goes on once the transaction has the partition, or refuses.
 func (c *txnCommit) verified(got any, err error) {
 	defer c.request.Contain()
+	if late(got) {
+		c.request.Fail(errLate)
+		return
+	}
 	if code := addedCode(got, coordinatorCode(err), 0); code != 0 {
 		c.refuse(c.verificationCode(code))
 		return

@@ -35,6 +35,7 @@ func withOffsetsInTransaction(t *testing.T, static map[string]string, test func(
 	f.answer = func(id string, in any) (any, error) {
 		o.steps = append(o.steps, "transaction "+id)
 		o.add = in.(txn.Add)
+		o.add.Connection = min(o.add.Connection, 1)
 		return orError(o.added)
 	}
 	g.answer = func(name string, in any) (any, error) {
@@ -125,8 +126,8 @@ func TestTxnOffsetCommit(t *testing.T) {
 				t.Errorf("v%d: %s; asked: %s", v, codes, asked)
 			}
 			want := txn.Add{
-				Caller: txn.Caller{Version: v}, TransactionalID: "x", ProducerID: 7, Epoch: 2,
-				Partitions: []txn.Partition{{Topic: "__consumer_offsets", Partition: coordinator.Shard("g", 7)}}, VerifyOnly: v < 5, Implicit: true,
+				Caller: txn.Caller{Version: v, Connection: 1}, TransactionalID: "x", ProducerID: 7, Epoch: 2,
+				Partitions: []txn.Partition{{Topic: "__consumer_offsets", Partition: coordinator.Shard("g", 7)}}, VerifyOnly: v < 5, Implicit: true, Offsets: true,
 			}
 			if !reflect.DeepEqual(o.add, want) {
 				t.Errorf("v%d: asked %+v, want %+v", v, o.add, want)

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"errors"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/skeinstream/skein/broker/internal/catalog"
@@ -33,13 +35,32 @@ func caller(r *server.Request) txn.Caller {
 }
 
 // inTransaction answers r with what answer makes of what the machine of the transactional id says. It gets code, and the zero
-// value, when that says nothing.
+// value, when that says nothing. A request that is late is not answered.
 func inTransaction[Reply any](h *Handler, r *server.Request, id string, in any, answer func(got Reply, code int16) kmsg.Response) {
 	h.Transactions.Do(id, in, func(reached any, err error) {
 		defer r.Contain()
+		if late(reached) {
+			r.Fail(errLate)
+			return
+		}
 		got, _ := reached.(Reply)
 		reply(r, answer(got, coordinatorCode(err)))
 	})
+}
+
+// errLate ends a connection over which something came that its client has sent before it went on over another (FR-H4). Nobody
+// reads an answer there; and if somebody does, he comes again over a new connection, which is never late.
+var errLate = errors.New("a request of a transaction came over a connection that its producer has left for another")
+
+// late says whether the machine of a transactional id has found a request late.
+func late(got any) bool {
+	switch got := got.(type) {
+	case txn.Added:
+		return got.Late
+	case txn.Ended:
+		return got.Late
+	}
+	return false
 }
 
 // code is the code for partition n of an addition, given that of an error of the coordinator.

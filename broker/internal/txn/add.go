@@ -14,7 +14,7 @@ const addEarly = 3
 func (m *Machine) add(in *Add) Added {
 	t := m.transactions[in.TransactionalID]
 	if in.VerifyOnly && t.born() {
-		return verify(t, in)
+		return m.verify(t, in)
 	}
 	switch {
 	case in.TransactionalID == "":
@@ -27,8 +27,8 @@ func (m *Machine) add(in *Add) Added {
 		return Added{Code: kerr.InvalidProducerIDMapping.Code}
 	case in.Epoch != t.Epoch:
 		return Added{Code: in.stale()}
-	case m.late(t, in.Caller, in.early()):
-		return Added{Code: kerr.InvalidTxnState.Code}
+	case in.early() && m.late(t, in.Caller, control):
+		return addedLate()
 	}
 	m.open(t, in)
 	return Added{}
@@ -56,6 +56,16 @@ func (in *Add) early() bool {
 	return !in.Implicit && (in.Offsets || in.Version <= addEarly)
 }
 
+// lane is that of a Produce or TxnOffsetCommit.
+func (in *Add) lane() lane {
+	if in.Offsets {
+		return offsets
+	}
+	return batches
+}
+
+func addedLate() Added { return Added{Code: kerr.InvalidTxnState.Code, Late: true} }
+
 func (in *Add) stale() int16 {
 	if in.Implicit {
 		return kerr.InvalidProducerEpoch.Code
@@ -64,12 +74,14 @@ func (in *Add) stale() int16 {
 }
 
 // verify says for each partition whether it is in the transaction (R-E12).
-func verify(t *transaction, in *Add) Added {
+func (m *Machine) verify(t *transaction, in *Add) Added {
 	switch {
 	case in.ProducerID != t.ProducerID:
 		return Added{Code: kerr.InvalidProducerIDMapping.Code}
 	case in.Epoch != t.Epoch:
 		return Added{Code: in.stale()}
+	case in.Implicit && m.late(t, in.Caller, in.lane()):
+		return addedLate()
 	case t.decided():
 		return Added{Code: kerr.ConcurrentTransactions.Code}
 	}

@@ -84,7 +84,7 @@ func BenchmarkExpiryCheck(b *testing.B) {
 	for i := range 100_000 {
 		m.Apply(c.record(fmt.Sprintf("transactional-id-%d", i), &v))
 	}
-	m.begin(now, nil)
+	m.now = now
 	for b.Loop() {
 		m.expire()
 	}

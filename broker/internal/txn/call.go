@@ -17,8 +17,8 @@ func (p Partition) String() string { return fmt.Sprintf("%s-%d", p.Topic, p.Part
 
 // Caller is the client that a request of a transaction comes from.
 type Caller struct {
-	// Connection grows with the time at which connections were accepted: what comes over an older one than another request
-	// of the same producer id and epoch came over is late (Settings.RefuseLate). 0: not known, never late.
+	// Connection grows with the time at which connections were accepted. It tells late requests from others (late.go,
+	// Settings.RefuseLate). 0: not known, never late.
 	Connection uint64
 	// Version of the request: it decides between PRODUCER_FENCED and INVALID_PRODUCER_EPOCH, and about KIP-890.
 	Version int16
@@ -56,7 +56,7 @@ type (
 		// Implicit: Produce or TxnOffsetCommit wants it, not a request of its own. A stale epoch is then
 		// INVALID_PRODUCER_EPOCH, the only code for it that those know.
 		Implicit bool
-		// Offsets: the request is AddOffsetsToTxn, else AddPartitionsToTxn.
+		// Offsets: the request is AddOffsetsToTxn, or TxnOffsetCommit where it is Implicit; else AddPartitionsToTxn or Produce.
 		Offsets bool
 	}
 	// End is EndTxn. It is answered by Ended, or by NeedProducerID.
@@ -100,13 +100,18 @@ type (
 		Partitions []Partition
 	}
 	// Added answers Add: one code for all partitions, or, for VerifyOnly without an error for all, one for each.
+	//
+	// Late: it has come over a connection that its producer has given up. Nobody reads the answer, and if somebody does, it
+	// should come again over another connection, which is never late: so the connection is to be closed.
 	Added struct {
 		Code  int16
 		Codes []int16
+		Late  bool
 	}
 	// Ended answers End. The id and epoch are what the producer goes on with (KIP-890); -1 with an error.
 	Ended struct {
 		Code       int16
+		Late       bool // as in Added
 		ProducerID int64
 		Epoch      int16
 	}
@@ -138,8 +143,8 @@ type Ask struct {
 type Counts struct {
 	States map[string]int // transactional ids by state
 	// Totals since the machine was made. Committed, Aborted: ends that were decided, the latter whoever aborted. TimedOut:
-	// those of them that were out of time. Fenced: open transactions that another InitProducerId aborted. Late: refused
-	// requests. Expired: forgotten transactional ids.
+	// those of them that were out of time. Fenced: open transactions that another InitProducerId aborted. Late: requests that
+	// came over connections that were given up. Expired: forgotten transactional ids.
 	Committed, Aborted, TimedOut, Fenced, Late, Expired int64
 	// The open transaction that began first; zero: none is open.
 	OldestStarted time.Time
@@ -156,7 +161,7 @@ type Settings struct {
 	// the machine waits for the answer to an Ask before it asks again.
 	AbortCheck time.Duration
 	Version2   bool // the finalized feature transaction.version is 2 (KIP-890 part 2)
-	RefuseLate bool // skein.transaction.refuse.late.requests: see Caller.Connection
+	RefuseLate bool // skein.transaction.refuse.late.requests
 	// CoordinatorEpoch is the leader epoch of the shard's partition. Markers carry it.
 	CoordinatorEpoch int32
 }

@@ -38,8 +38,8 @@ func (m *Machine) endPlain(t *transaction, in *End, p identity) any {
 		return endRefused(kerr.InvalidProducerIDMapping.Code)
 	case p.Epoch != t.Epoch:
 		return endRefused(fenced(in.Version, endFenced))
-	case m.late(t, in.Caller, true):
-		return endRefused(kerr.InvalidTxnState.Code)
+	case m.late(t, in.Caller, control):
+		return Ended{Code: kerr.InvalidTxnState.Code, Late: true, ProducerID: noProducerID, Epoch: noEpoch}
 	case t.state == kmsg.TransactionStateOngoing:
 		v := m.conclude(t, outcome{commit: in.Commit, last: noEpoch, next: noProducerID}, &in.Ends)
 		return Ended{ProducerID: v.ProducerID, Epoch: v.Epoch}

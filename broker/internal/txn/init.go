@@ -104,7 +104,6 @@ func (m *Machine) initialise(t *transaction, v *value, in *Init) any {
 		after.identity, after.last, after.previous = v.identity, v.last, v.previous
 	}
 	m.decide(t, after)
-	t.newest = max(t.newest, in.Connection)
 	answer := initAnswer(r.Version)
 	answer.ProducerID, answer.ProducerEpoch = after.ProducerID, after.Epoch
 	return answer

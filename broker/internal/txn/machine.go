@@ -26,10 +26,9 @@ type Machine struct {
 	// Totals since the machine was made.
 	totals Counts
 
-	// The step under way, and over which connection its request came.
-	now        time.Time
-	connection uint64
-	out        machine.Output
+	// The step under way.
+	now time.Time
+	out machine.Output
 }
 
 // New returns a machine that knows nothing yet: the log is to be applied, then Loaded called.
@@ -41,22 +40,9 @@ func New(s Settings) *Machine {
 
 // Step decides about one input, of call.go's types.
 func (m *Machine) Step(now time.Time, caller machine.Token, in any) machine.Output {
-	m.begin(now, in)
+	m.now = now
 	m.reply(caller, m.answer(in))
 	return m.finish()
-}
-
-// begin notes when a step is, and over which connection its request came.
-func (m *Machine) begin(now time.Time, in any) {
-	m.now, m.connection = now, 0
-	switch in := in.(type) {
-	case Init:
-		m.connection = in.Connection
-	case Add:
-		m.connection = in.Connection
-	case End:
-		m.connection = in.Connection
-	}
 }
 
 func (m *Machine) answer(in any) any {
@@ -85,7 +71,7 @@ func (m *Machine) answer(in any) any {
 
 // Tick does what is due.
 func (m *Machine) Tick(now time.Time) machine.Output {
-	m.begin(now, nil)
+	m.now = now
 	for t := m.timers.Due(now); t != nil; t = m.timers.Due(now) {
 		t.Fire()
 	}
@@ -142,7 +128,7 @@ const unreadReasons = 20
 // Loaded takes up what the log says is under way: open transactions have their deadlines, and decided ones are finished
 // (FR-H13).
 func (m *Machine) Loaded(now time.Time) machine.Output {
-	m.begin(now, nil)
+	m.now = now
 	for _, reason := range slices.Sorted(maps.Keys(m.unread)) {
 		m.note(slog.LevelWarn, "records of the transaction log were passed over", slog.String("reason", reason), slog.Int64("records", m.unread[reason]))
 	}
@@ -174,11 +160,11 @@ func (m *Machine) note(level slog.Level, message string, attrs ...slog.Attr) {
 	m.out.Notes = append(m.out.Notes, machine.Note{Level: level, Message: message, Attrs: attrs})
 }
 
-// decide writes v as the new state of t. Over which connection the holder of a new epoch was heard is not known but for the
-// request that raised it.
+// decide writes v as the new state of t. The holder of a new epoch has not been heard yet: who was told of it, over whichever
+// connection, may use any.
 func (m *Machine) decide(t *transaction, v value) {
 	if v.ProducerID != t.ProducerID || v.Epoch != t.Epoch {
-		t.newest = m.connection
+		t.heard = heard{}
 	}
 	m.out.Records = append(m.out.Records, m.coder.record(t.id, &v))
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"pgregory.net/rapid"
 
@@ -26,7 +27,7 @@ func sequence(t *rapid.T) {
 	s.Version2 = rapid.Bool().Draw(t, "version 2")
 	s.Expiration = rapid.SampledFrom([]time.Duration{2 * time.Second, time.Hour}).Draw(t, "expiration")
 	s.ExpiryCheck = rapid.SampledFrom([]time.Duration{time.Second, time.Minute}).Draw(t, "check")
-	c := &crowd{t: t, stage: newStage(t, s), owners: map[string]*client{}, newest: map[identity]uint64{}}
+	c := &crowd{t: t, stage: newStage(t, s), owners: map[string]*client{}, newest: map[heardAs]uint64{}}
 	t.Repeat(map[string]func(*rapid.T){
 		"init":     c.init,
 		"recover":  c.recover,
@@ -51,8 +52,14 @@ type crowd struct {
 	*stage
 	// owners are the clients that an id's producer is now, by id; nil: nobody is, since the last was fenced.
 	owners map[string]*client
-	// newest connections by identity, since the last restart.
-	newest map[identity]uint64
+	// newest connections that requests of clients before KIP-890 came over, since the last restart.
+	newest map[heardAs]uint64
+}
+
+// heardAs is an identity and a kind of its requests.
+type heardAs struct {
+	identity
+	lane
 }
 
 func (c *crowd) who(t *rapid.T) (who *client, id string) {
@@ -118,14 +125,13 @@ func (c *crowd) initialise(t *rapid.T, who *client, id string, p identity) {
 		c.owners[id] = nil
 	}
 	if answer.ErrorCode == 0 {
-		c.told(t, who, id, told, in.Connection)
+		c.told(t, who, id, told)
 	}
 }
 
 // told lets a client become who it was told to be, unless the answer is lost: then it does not know that it is the owner.
-func (c *crowd) told(t *rapid.T, who *client, id string, p identity, connection uint64) {
+func (c *crowd) told(t *rapid.T, who *client, id string, p identity) {
 	c.owners[id] = who
-	c.newest[p] = max(c.newest[p], connection)
 	if rapid.IntRange(0, 4).Draw(t, "lost") > 0 {
 		who.identity = p
 	}
@@ -143,13 +149,33 @@ func (c *crowd) checkOwner(who *client, id string, p identity, what string) {
 	}
 }
 
-// checkLate: an answer that all is well to a request that could be late.
-func (c *crowd) checkLate(p identity, by Caller, old bool, what string) {
+// checkLate: a request that could be late is answered so, and nothing else is, when another of its kind has come over a newer
+// connection. What other kinds say of it is for the scripts.
+func (c *crowd) checkLate(p identity, by Caller, l lane, late bool, what string) {
 	c.t.Helper()
-	if old && by.Connection != 0 && by.Connection < c.newest[p] {
-		c.t.Fatalf("%s of %v over connection %d after one over %d", what, p, by.Connection, c.newest[p])
+	k := heardAs{p, l}
+	if by.Connection != 0 && by.Connection < c.newest[k] && !late {
+		c.t.Fatalf("%s of %v over connection %d after one over %d", what, p, by.Connection, c.newest[k])
 	}
-	c.newest[p] = max(c.newest[p], by.Connection)
+	if !late {
+		c.newest[k] = max(c.newest[k], by.Connection)
+	}
+	if late && (by.Connection == 0 || by.Connection >= c.highest(p)) {
+		c.t.Fatalf("%s of %v over connection %d is late, and there is no newer one", what, p, by.Connection)
+	}
+}
+
+// heardBy says whether a verification or an end with this answer has been heard: it comes from who is the producer now.
+func heardBy(code int16) bool {
+	return code == 0 || code == kerr.ConcurrentTransactions.Code || code == kerr.InvalidTxnState.Code
+}
+
+// highest is the newest connection that anything of an identity came over.
+func (c *crowd) highest(p identity) (highest uint64) {
+	for l := range lanes {
+		highest = max(highest, c.newest[heardAs{p, l}])
+	}
+	return highest
 }
 
 func (c *crowd) add(t *rapid.T) {
@@ -159,13 +185,14 @@ func (c *crowd) add(t *rapid.T) {
 		Caller: c.caller(t, 1, 3, 4, 5), TransactionalID: id, ProducerID: p.ProducerID, Epoch: p.Epoch, Partitions: partitionsOfTest(t, "partitions", 4),
 		Implicit: rapid.Bool().Draw(t, "implicit"), Offsets: rapid.Bool().Draw(t, "offsets"),
 	}
-	if c.step(in).(Added).Code != 0 {
+	answer := c.step(in).(Added)
+	if early := !in.Implicit && (in.Offsets || in.Version < 4); early && (answer.Code == 0 || answer.Late) {
+		c.checkLate(p, in.Caller, control, answer.Late, "an add")
+	}
+	if answer.Code != 0 {
 		return
 	}
 	c.checkOwner(who, id, p, "add")
-	if !in.Implicit {
-		c.checkLate(p, in.Caller, in.Offsets || in.Version < 4, "an add")
-	}
 	is := c.m.durable()[id]
 	if is.state != kmsg.TransactionStateOngoing || !containsAll(is.partitions, in.Partitions) {
 		t.Fatalf("%v were added, and it is %s", in.Partitions, sayValue(is))
@@ -179,11 +206,17 @@ func (c *crowd) add(t *rapid.T) {
 func (c *crowd) verify(t *rapid.T) {
 	who, id := c.who(t)
 	p := c.identity(t, who)
-	in := Add{Caller: c.caller(t, 4, 5), TransactionalID: id, ProducerID: p.ProducerID, Epoch: p.Epoch, Partitions: partitionsOfTest(t, "partitions", 4), VerifyOnly: true}
+	in := Add{
+		Caller: c.caller(t, 4, 5), TransactionalID: id, ProducerID: p.ProducerID, Epoch: p.Epoch, Partitions: partitionsOfTest(t, "partitions", 4), VerifyOnly: true,
+		Implicit: rapid.Bool().Draw(t, "implicit"), Offsets: rapid.Bool().Draw(t, "offsets"),
+	}
 	records := len(c.log)
 	answer := c.step(in).(Added)
 	if len(c.log) > records {
 		t.Fatalf("a verification wrote records")
+	}
+	if in.Implicit && heardBy(answer.Code) {
+		c.checkLate(p, in.Caller, in.lane(), answer.Late, "a verification")
 	}
 	for i, code := range answer.Codes {
 		if in := contains(c.m.durable()[id].partitions, in.Partitions[i]); in != (code == 0) {
@@ -201,6 +234,9 @@ func (c *crowd) end(t *rapid.T) {
 	in := End{Caller: c.caller(t, 1, 4, 5), Ends: c.ends(t), TransactionalID: id, ProducerID: p.ProducerID, Epoch: p.Epoch, Commit: rapid.Bool().Draw(t, "commit")}
 	before := c.m.durable()[id]
 	answer := c.step(in).(Ended)
+	if in.Version < 5 && heardBy(answer.Code) {
+		c.checkLate(p, in.Caller, control, answer.Late, "an end")
+	}
 	after := c.m.durable()[id]
 	if answer.Code != 0 {
 		if before.updated != after.updated || before.identity != after.identity {
@@ -209,9 +245,6 @@ func (c *crowd) end(t *rapid.T) {
 		return
 	}
 	c.checkOwner(who, id, p, "end")
-	if in.Version < 5 {
-		c.checkLate(p, in.Caller, true, "an end")
-	}
 	if after.commits() != in.Commit {
 		t.Fatalf("commit %t is fine, and it is %s", in.Commit, sayValue(after))
 	}
@@ -219,7 +252,7 @@ func (c *crowd) end(t *rapid.T) {
 		t.Fatalf("the producer goes on as %v, and was told %v", after.goesOn(), told)
 	}
 	c.endAgain(t, in, answer, after)
-	c.told(t, who, id, identity{answer.ProducerID, answer.Epoch}, in.Connection)
+	c.told(t, who, id, identity{answer.ProducerID, answer.Epoch})
 }
 
 // endAgain: the retry of an end that was fine is told the same, or to wait, and changes nothing.
@@ -248,7 +281,7 @@ func (c *crowd) wait(t *rapid.T) {
 }
 
 func (c *crowd) restart(*rapid.T) {
-	c.newest = map[identity]uint64{}
+	c.newest = map[heardAs]uint64{}
 	c.stage.restart()
 }
 
@@ -267,7 +300,7 @@ func (c *crowd) fail(t *rapid.T) {
 	case 2:
 		c.step(End{Caller: by, Ends: c.ends(t), TransactionalID: id, ProducerID: who.ProducerID, Epoch: who.Epoch, Commit: true})
 	}
-	c.newest = map[identity]uint64{}
+	c.newest = map[heardAs]uint64{}
 	if after := c.m.durable(); !reflect.DeepEqual(before, after) {
 		t.Fatalf("after a failed append %+v is %+v", before, after)
 	}
@@ -282,7 +315,7 @@ func (c *crowd) jump(t *rapid.T) {
 		return
 	}
 	c.rewind(id, rapid.Int16Range(32_763, epochMax).Draw(t, "epoch"))
-	c.newest = map[identity]uint64{}
+	c.newest = map[heardAs]uint64{}
 	owner.identity = c.m.durable()[id].identity
 }
 

@@ -22,7 +22,7 @@ var rewrite = flag.Bool("rewrite", false, "write what happens into the files of 
 //	at 3s                         lets time pass until then, counted from the start
 //	A init [timeout=1m]           InitProducerId without an id and epoch
 //	A recover [timeout=1m]        with the ones that A has (KIP-360)
-//	A add t-0… | verify t-0…      as a request; "implicit" as Produce v12 does, "offsets" as AddOffsetsToTxn
+//	A add t-0… | verify t-0…      as a request; "offsets" as AddOffsetsToTxn; "implicit" as Produce does, both as TxnOffsetCommit
 //	A commit | A abort            EndTxn
 //	A is B | A is 7/3             A takes what B knows, or is told
 //	finish                        answers the asks; early: though their time has not come
@@ -173,6 +173,9 @@ func (s *script) add(who *client, verify bool, o scripts.Options) Add {
 }
 
 func sayAdded(a Added) string {
+	if a.Late {
+		return "late"
+	}
 	if a.Codes == nil {
 		return scripts.Code(a.Code)
 	}
@@ -188,6 +191,10 @@ func (s *script) end(who *client, commit, quiet bool, o scripts.Options) {
 	answer := s.step(End{
 		Caller: s.caller(o, 5), Ends: s.ends(o), TransactionalID: o.Text("id", "tx"), ProducerID: p.ProducerID, Epoch: p.Epoch, Commit: commit,
 	}).(Ended)
+	if answer.Late {
+		s.say("%s: late", who.name)
+		return
+	}
 	if answer.Code != 0 {
 		s.say("%s: %s", who.name, scripts.Code(answer.Code))
 		return

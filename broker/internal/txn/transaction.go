@@ -61,8 +61,8 @@ type transaction struct {
 	timer deadline.Timer
 	// asks since the timer was set for a decided transaction: how often markers were missing.
 	asks int
-	// newest connection that a control request of the current producer id and epoch came over; 0: unknown.
-	newest uint64
+	// heard is where the current producer id and epoch were heard: clients before KIP-890 alone.
+	heard heard
 }
 
 // born says whether the id has a record.
