@@ -2,7 +2,6 @@ package broker
 
 import (
 	"github.com/skeinstream/skein/broker/internal/coordinator"
-	"github.com/skeinstream/skein/broker/internal/producers"
 	"github.com/skeinstream/skein/broker/internal/txn"
 )
 
@@ -49,23 +48,31 @@ func (e *ending) answered(answer any, err error) {
 }
 
 // look finds out which partitions of a transaction take its markers. The error is for a client who may come again at once.
+//
+// A partition that has seen a higher coordinator epoch than ours is no sign of another coordinator, since the directory has
+// no other: it was Kafka's before, or an administrator has named one. Partitions refuse markers of lower epochs, and one that
+// had none while the others have theirs would tear the transaction. So the markers get the highest that is known.
 func (e *ending) look(r txn.Reached) (ends txn.Ends, err error) {
 	b := e.txns.broker
 	ends.NewProducerID = -1
-	marker := producers.Marker{Epoch: r.Epoch, CoordinatorEpoch: b.catalog.StartCount()}
+	epoch := r.Epoch
 	if !e.plain {
-		marker.Epoch++
+		epoch++
 	}
 	for _, p := range r.Partitions {
 		there, owner := b.partition(p.Topic, p.Partition), b.coordinatorOf(p.Topic)
-		switch {
-		case there == nil:
+		if there == nil {
 			ends.Gone = append(ends.Gone, p)
+			continue
+		}
+		known := there.Producer(r.ProducerID)
+		switch {
 		case there.Barred() != nil:
 			ends.Unreachable = append(ends.Unreachable, p)
-		case there.Producer(r.ProducerID).CheckMarker(marker) != nil:
+		case known.CheckEpoch(epoch) != nil:
 			ends.Gone = append(ends.Gone, p)
 		case owner == nil || owner.Serves(p.Partition):
+			ends.CoordinatorEpoch = max(ends.CoordinatorEpoch, known.CoordinatorEpoch)
 		case e.tired:
 			ends.Unreachable = append(ends.Unreachable, p)
 		default:

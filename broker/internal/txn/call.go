@@ -34,6 +34,8 @@ type Ends struct {
 	Unreachable []Partition
 	// Gone need none any more: the topic was deleted, or the partition knows a newer epoch of the producer.
 	Gone []Partition
+	// CoordinatorEpoch is the highest that one of the partitions has seen: no marker has a lower one.
+	CoordinatorEpoch int32
 }
 
 // The inputs of a Machine's Step, and what answers each.
@@ -162,6 +164,6 @@ type Settings struct {
 	AbortCheck time.Duration
 	Version2   bool // the finalized feature transaction.version is 2 (KIP-890 part 2)
 	RefuseLate bool // skein.transaction.refuse.late.requests
-	// CoordinatorEpoch is the leader epoch of the shard's partition. Markers carry it.
+	// CoordinatorEpoch is the leader epoch of the shard's partition. Markers carry it, or a higher one (Ends).
 	CoordinatorEpoch int32
 }

@@ -137,7 +137,7 @@ func (m *Machine) mark(t *transaction, v *value, e *Ends) (missing []Partition) 
 	gone, left := split(v.partitions, e.Gone)
 	missing, reached := split(left, e.Unreachable)
 	producer := machine.Producer{Transactional: true, ID: v.ProducerID, Epoch: v.Epoch}
-	marker := &machine.Marker{Commit: v.commits(), CoordinatorEpoch: m.settings.CoordinatorEpoch}
+	marker := &machine.Marker{Commit: v.commits(), CoordinatorEpoch: max(m.settings.CoordinatorEpoch, e.CoordinatorEpoch)}
 	m.out.Group = slices.Grow(m.out.Group, len(reached))
 	for _, p := range reached {
 		m.out.Group = append(m.out.Group, machine.Write{Topic: p.Topic, Partition: p.Partition, Producer: producer, Marker: marker})
