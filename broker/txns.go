@@ -70,6 +70,7 @@ func (t *transactions) config(topic *catalog.Topic) coordinator.Config {
 			of.CoordinatorEpoch = b.catalog.StartCount()
 			return txn.New(of)
 		},
+		Loaded:    func(_ int32, step coordinator.Step) { t.recall(step) },
 		Neighbour: b.coordinatorOf,
 		Ask:       func(_ int32, ask any) { t.ask(ask.(txn.Ask)) },
 		Now:       b.cfg.now,
@@ -110,22 +111,41 @@ func (t *transactions) Do(id string, in any, done func(reply any, err error)) {
 		(&ending{txns: t, id: id, in: func(e txn.Ends) any { in.Ends = e; return in }, done: done}).start()
 	case txn.End:
 		(&ending{txns: t, id: id, plain: !in.Raises(), in: func(e txn.Ends) any { in.Ends = e; return in }, done: done}).start()
-	case txn.Add:
-		t.add(id, in, done)
 	default:
 		t.do(id, in, done)
 	}
 }
 
-// add adds partitions to a transaction. What a batch or an offset brings along is answered before it is durable: what is
-// appended then is behind it in the write-ahead log, and so is durable after it. Should only the first fail to get there, the
-// transaction is open in a partition and nobody knows it; that is found when the shard has been loaded again.
-func (t *transactions) add(id string, in txn.Add, done func(reply any, err error)) {
-	if now := t.there(); now != nil && in.Implicit {
-		now.DoEarly(coordinator.Shard(id, now.Shards()), in, done)
+// AddEarly implements api.Transactions. What is appended in done or later is behind the addition in the write-ahead log, and so
+// is durable after it. Should the addition alone fail to get there, recall adds it again.
+func (t *transactions) AddEarly(id string, in txn.Add, done func(reply any, err error), durable func(error)) {
+	if now := t.there(); now != nil {
+		now.DoEarly(coordinator.Shard(id, now.Shards()), in, done, durable)
 		return
 	}
-	t.do(id, in, done)
+	t.do(id, in, func(reply any, err error) {
+		done(reply, err)
+		if err == nil && durable != nil {
+			durable(nil)
+		}
+	})
+}
+
+// recall tells a shard that was loaded what partitions have open, before it hears anybody.
+func (t *transactions) recall(step coordinator.Step) {
+	var in txn.Found
+	for topic := range t.broker.table.Topics {
+		for _, p := range topic.Partitions() {
+			for _, e := range p.OpenTransactions() {
+				in.Open = append(in.Open, txn.Opened{
+					ProducerID: e.ProducerID, Epoch: e.Epoch, Partition: txn.Partition{Topic: topic.Name, Partition: p.Index()},
+				})
+			}
+		}
+	}
+	if len(in.Open) > 0 {
+		step(in, nil)
+	}
 }
 
 // ProducerID implements api.Transactions.

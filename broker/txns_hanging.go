@@ -15,8 +15,8 @@ import (
 // A transaction that is open in a partition while no coordinator knows it hangs: nobody will end it, committed readers stop
 // before it, and compaction too. The coordinator here knows of a transaction before a partition does and both forget it in
 // one step, so that few ways are left to one: a data directory brings it along, from Kafka before KIP-890 or from a
-// __transaction_state that was damaged and repaired, or the coordinator's append fails and not the partition's behind it.
-// So they are looked for whenever every shard has been loaded, at a start or after a failure.
+// __transaction_state that was damaged and repaired. Where a partition alone knows of the current transaction of a producer
+// it comes back into it instead (recall). They are looked for whenever every shard has been loaded, at a start or after a failure.
 //
 // A marker that aborts is written only where nothing can be missed: every shard of the topic has answered, so that all
 // partitions of it are whole, and partitions verify what clients append, so that none has been opened since without its

@@ -121,14 +121,14 @@ func (p *produce) verify() {
 		p.appends[i].to.Check(&p.appends[i].Append) // here, since all transactions of the shard wait while it goes on
 	}
 	r.Hold()
-	p.handler.Transactions.Do(in.TransactionalID, in, func(got any, err error) {
+	p.handler.Transactions.AddEarly(in.TransactionalID, in, func(got any, err error) {
 		defer r.Contain()
 		added, _ := got.(txn.Added)
 		if err != nil {
 			added = txn.Added{Code: coordinatorCode(err)}
 		}
 		p.verified(added, err)
-	})
+	}, nil)
 }
 
 // verified refuses what the coordinator does not vouch for and appends the rest.

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -24,7 +25,8 @@ import (
 //
 // The order is Kafka's (R-K19): partitions that there are not are refused, then the coordinator of the transaction is asked
 // or told, then the group decides about the rest. Between the second and the third the transaction may end; a token that
-// the group gives out before lets it refuse what comes behind the end.
+// the group gives out before lets it refuse what comes behind the end. What is added to the transaction is
+// durable before the offsets are, but both may fail, each for itself: so both are waited for.
 func txnOffsetCommitEntry() entry {
 	return entry{key: 28, min: 0, max: 6, flexible: 3, serve: (*Handler).txnOffsetCommit}
 }
@@ -58,8 +60,11 @@ type txnCommit struct {
 	request *server.Request
 	req     *kmsg.TxnOffsetCommitRequest
 	resp    *kmsg.TxnOffsetCommitResponse
-	decided slots
+	places  slots // that the group decides
+	decided slots // those of them that are not decided yet
 	token   group.GuardToken
+	missing atomic.Int32 // what the answer waits for, once the group is asked to commit
+	lost    atomic.Bool  // the group's partition has not stayed in the transaction
 }
 
 // newTxnCommit answers what can be answered here and leaves only the rest in the request, with names and ids.
@@ -79,7 +84,7 @@ func (h *Handler) newTxnCommit(r *server.Request, req *kmsg.TxnOffsetCommitReque
 			place := &to.Partitions[j]
 			place.Partition = p.Partition
 			if place.ErrorCode = refuseCommit(topic, p.Partition, req.Version >= txnCommitTopicID); place.ErrorCode == 0 {
-				c.decided.add(&place.ErrorCode)
+				c.places.add(&place.ErrorCode)
 				there = append(there, p)
 			}
 		}
@@ -88,7 +93,7 @@ func (h *Handler) newTxnCommit(r *server.Request, req *kmsg.TxnOffsetCommitReque
 			kept = append(kept, t)
 		}
 	}
-	req.Topics = kept
+	req.Topics, c.decided = kept, c.places
 	return c
 }
 
@@ -133,11 +138,17 @@ func (c *txnCommit) guarded(got any, err error) {
 		return
 	}
 	c.token = got.(group.GuardToken)
-	if req.Version < txnCommitAdds && !h.Broker().Transactions.PartitionVerification {
+	c.missing.Store(1)
+	var durable func(error)
+	switch {
+	case req.Version >= txnCommitAdds:
+		c.missing.Add(1)
+		durable = c.added
+	case !h.Broker().Transactions.PartitionVerification:
 		c.commit()
 		return
 	}
-	h.Transactions.Do(req.TransactionalID, txn.Add{
+	h.Transactions.AddEarly(req.TransactionalID, txn.Add{
 		Caller:          caller(c.request),
 		TransactionalID: req.TransactionalID,
 		ProducerID:      req.ProducerID,
@@ -146,7 +157,7 @@ func (c *txnCommit) guarded(got any, err error) {
 		VerifyOnly:      req.Version < txnCommitAdds,
 		Implicit:        true,
 		Offsets:         true,
-	}, c.verified)
+	}, c.verified, durable)
 }
 
 // verified goes on once the transaction has the partition, or refuses.
@@ -191,6 +202,27 @@ func (c *txnCommit) commit() {
 				c.decided.fill(p.ErrorCode)
 			}
 		}
-		reply(c.request, c.resp)
+		c.told()
 	})
+}
+
+// added hears whether the group's partition has stayed in the transaction. If not, its end would pass the offsets by: the
+// client has to send them again.
+func (c *txnCommit) added(err error) {
+	defer c.request.Contain()
+	c.lost.Store(err != nil)
+	c.told()
+}
+
+// told answers when nothing is missing any more.
+func (c *txnCommit) told() {
+	if c.missing.Add(-1) > 0 {
+		return
+	}
+	if c.lost.Load() {
+		c.decided = c.places
+		c.refuse(kerr.NotCoordinator.Code)
+		return
+	}
+	reply(c.request, c.resp)
 }

@@ -26,12 +26,14 @@ type offsetsInTransaction struct {
 	add   txn.Add
 	token group.GuardToken
 	req   *kmsg.TxnOffsetCommitRequest
+	lose  func(error) // what is added from now on
 }
 
 func withOffsetsInTransaction(t *testing.T, static map[string]string, test func(o *offsetsInTransaction)) {
 	t.Helper()
 	o := &offsetsInTransaction{added: txn.Added{}, guard: group.GuardToken{}}
 	f, g := &fakeTransactions{}, &fakeGroups{}
+	o.lose = func(err error) { f.lost = err }
 	f.answer = func(id string, in any) (any, error) {
 		o.steps = append(o.steps, "transaction "+id)
 		o.add = in.(txn.Add)
@@ -229,6 +231,20 @@ func TestTxnOffsetCommitWithoutVerification(t *testing.T) {
 		}
 		if _, asked := o.ask(5, o.request("a", 1)); asked != allSteps {
 			t.Errorf("v5 asked: %s", asked)
+		}
+	})
+}
+
+// A partition that has not stayed in the transaction takes its offsets with it: the client sends them again (version 5 adds
+// it then again).
+func TestTxnOffsetCommitWhoseAdditionIsLost(t *testing.T) {
+	withOffsetsInTransaction(t, nil, func(o *offsetsInTransaction) {
+		o.lose(coordinator.ErrNotCoordinator)
+		o.code = kerr.IllegalGeneration.Code
+		for v, want := range map[int16]string{4: "9:3 1:22", 5: "9:3 1:16"} {
+			if codes, asked := o.ask(v, o.request("a", 9, 1)); codes != want || asked != allSteps {
+				t.Errorf("v%d: %s, want %s; asked: %s", v, codes, want, asked)
+			}
 		}
 	})
 }

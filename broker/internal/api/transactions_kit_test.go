@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/skeinstream/skein/broker/internal/record"
+	"github.com/skeinstream/skein/broker/internal/txn"
 	"github.com/skeinstream/skein/internal/vfs"
 )
 
@@ -17,8 +18,18 @@ type fakeTransactions struct {
 	fakeGroups // answer and err decide
 	marked     []Mark
 	codes      []int16 // of the marks
+	lost       error   // what becomes of additions after they were answered
 	ids        sync.Mutex
 	id         int64 // the next
+}
+
+func (f *fakeTransactions) AddEarly(id string, in txn.Add, done func(any, error), durable func(error)) {
+	f.Do(id, in, func(got any, err error) {
+		done(got, err)
+		if err == nil && durable != nil {
+			durable(f.lost)
+		}
+	})
 }
 
 func (f *fakeTransactions) Mark(marks []Mark, done func([]int16)) {

@@ -163,13 +163,17 @@ func (c *Coordinator) Do(shard int32, in any, done func(reply any, err error)) {
 
 // DoEarly is Do with an answer that does not wait for the disk: what the step has decided is decided and on its way to the log,
 // ahead of everything that is appended anywhere after done was called, but it may fail to get there. It is for answers which
-// nobody but this process hears of.
-func (c *Coordinator) DoEarly(shard int32, in any, done func(reply any, err error)) {
-	c.Do(shard, early{in}, done)
+// nobody but this process hears of. durable, which may be nil, is called once after a done without an error, when it has got
+// there or, with an error, has not.
+func (c *Coordinator) DoEarly(shard int32, in any, done func(reply any, err error), durable func(error)) {
+	c.Do(shard, early{in, durable}, done)
 }
 
 // early is the input of DoEarly.
-type early struct{ in any }
+type early struct {
+	in      any
+	durable func(error)
+}
 
 // Write appends records to a shard's log that its machine has not decided, and applies them: an admin's markers. done is called
 // as that of Do, without a reply.

@@ -26,13 +26,21 @@ func TestEarlyAnswers(t *testing.T) {
 		if synctest.Wait(); waits.told != 0 {
 			t.Error("it was answered before the log has it")
 		}
+		if len(early.after)+len(again.after) > 0 {
+			t.Errorf("durable before the disk has it: %v, %v", early.after, again.after)
+		}
 		h.disk.settle(1, nil)
 		h.expectAnswer(waits, 1, nil)
 		h.expectAnswer(durable, 1, nil)
+		for _, a := range []*asked{early, again} {
+			if len(a.after) != 1 || a.after[0] != nil {
+				t.Errorf("%s: %v", a.name, a.after)
+			}
+		}
 	})
 }
 
-// Who was answered early is not told again when the append fails; who was not is.
+// Who was answered early hears that the append has failed, and is not answered again; who was not is.
 func TestEarlyAnswersThatFail(t *testing.T) {
 	inHouse(t, 1, nil, func(h *house) {
 		early := h.askEarly(0, "early", add{"a"})
@@ -45,6 +53,9 @@ func TestEarlyAnswersThatFail(t *testing.T) {
 		h.disk.settle(1, errDisk)
 		h.expectAnswer(waits, nil, ErrNotCoordinator)
 		h.expectAnswer(early, 1, nil)
+		if len(early.after) != 1 || early.after[0] != ErrNotCoordinator || len(waits.after) > 0 {
+			t.Errorf("afterwards: %v, %v", early.after, waits.after)
+		}
 	})
 }
 

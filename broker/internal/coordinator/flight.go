@@ -26,13 +26,6 @@ type flight struct {
 	early    bool // some of the replies wait for no more than that
 }
 
-// reply is an answer that waits. One that was given early has no done any more.
-type reply struct {
-	done  func(any, error)
-	value any
-	early bool
-}
-
 const (
 	// inFlightMax is how many appends of a shard are under way at a time. While they are, what is decided gathers, so that
 	// a busy shard writes larger batches.
@@ -146,8 +139,7 @@ func (f *flight) goes() {
 	}
 	for i := range f.replies {
 		if r := &f.replies[i]; r.early {
-			r.done(r.value, nil)
-			r.done = nil
+			r.give()
 		}
 	}
 }
@@ -177,10 +169,9 @@ func (s *shard) release() {
 	n := 0
 	for n < len(s.flights) && s.flights[n].durable {
 		f := s.flights[n]
-		for _, r := range f.replies {
-			if r.done != nil {
-				r.done(r.value, nil)
-			}
+		for i := range f.replies {
+			f.replies[i].give()
+			f.replies[i].settle(nil)
 		}
 		for _, note := range f.notes {
 			s.cfg.Logger.LogAttrs(context.Background(), note.Level, note.Message, note.Attrs...)

@@ -213,6 +213,8 @@ type asked struct {
 	value any
 	err   error
 	told  int
+	early bool
+	after []error // of an early one: what it was told when it was durable or lost
 }
 
 // inHouse runs a test in a bubble, on a coordinator of so many shards and one worker. Everybody must be answered once in the
@@ -263,26 +265,44 @@ func (h *house) shut() {
 }
 
 // ask gives a shard an input.
-func (h *house) ask(shard int32, name string, in any) *asked { return h.askBy(h.Do, shard, name, in) }
+func (h *house) ask(shard int32, name string, in any) *asked {
+	a := h.asking(name)
+	h.Do(shard, in, h.tells(a))
+	return a
+}
 
 // askEarly does not wait for the disk.
 func (h *house) askEarly(shard int32, name string, in any) *asked {
-	return h.askBy(h.DoEarly, shard, name, in)
+	a := h.asking(name)
+	a.early = true
+	h.DoEarly(shard, in, h.tells(a), func(err error) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if a.told == 0 {
+			h.t.Errorf("%s hears that it is durable before it is answered", name)
+		}
+		a.after = append(a.after, err)
+	})
+	return a
 }
 
-func (h *house) askBy(do func(int32, any, func(any, error)), shard int32, name string, in any) *asked {
-	a := &asked{name: name}
+// asking notes somebody who is about to ask, tells what he is told.
+func (h *house) asking(name string) *asked {
 	h.mu.Lock()
+	defer h.mu.Unlock()
+	a := &asked{name: name}
 	h.calls = append(h.calls, a)
-	h.mu.Unlock()
-	do(shard, in, func(value any, err error) {
+	return a
+}
+
+func (h *house) tells(a *asked) func(any, error) {
+	return func(value any, err error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		a.value, a.err = value, err
 		a.told++
 		h.order = append(h.order, a.name)
-	})
-	return a
+	}
 }
 
 // asks is ask, and waits until nothing moves.
@@ -321,6 +341,9 @@ func (h *house) expectAllAnswered() {
 	for _, a := range h.calls {
 		if a.told != 1 {
 			h.t.Errorf("%s was told %d times", a.name, a.told)
+		}
+		if want := map[bool]int{true: 1}[a.early && a.err == nil]; len(a.after) != want {
+			h.t.Errorf("%s was told %v afterwards", a.name, a.after)
 		}
 	}
 }

@@ -47,7 +47,7 @@ type shard struct {
 
 	last   machine.Token    // that was given out
 	caller func(any, error) // whose step it is, until he is answered or parked
-	early  bool             // he is answered before what was decided is durable
+	soon   *early           // his input, when he is answered before what was decided is durable
 	parked map[machine.Token]func(any, error)
 
 	flights  []*flight // not durable yet, oldest first
@@ -80,9 +80,9 @@ func (s *shard) step(c call) {
 		c.done(nil, s.condition.refusal())
 		return
 	}
-	in, isEarly := c.in.(early)
-	if isEarly {
-		c.in = in.in
+	var soon *early
+	if in, isEarly := c.in.(early); isEarly {
+		c.in, soon = in.in, &in
 	}
 	if _, reads := c.in.(machine.Read); !reads || s.welcome {
 		refused := s.log.Refusal() != nil
@@ -95,14 +95,14 @@ func (s *shard) step(c call) {
 		}
 	}
 	out := s.ask(c.in, c.done)
-	s.early = isEarly
+	s.soon = soon
 	s.accept(out)
 }
 
 // ask gives the machine an input of done's.
 func (s *shard) ask(in any, done func(any, error)) machine.Output {
 	s.last++
-	s.caller, s.early = done, false
+	s.caller, s.soon = done, nil
 	if w, ok := in.(written); ok {
 		return machine.Output{Records: w.records, Replies: []machine.Reply{{To: s.last}}, Wake: s.due}
 	}
@@ -137,40 +137,20 @@ func (s *shard) accept(out machine.Output) {
 	}
 	f := s.flight(&out)
 	for _, r := range out.Replies {
-		soon := s.early && r.To == s.last
-		s.answer(f, reply{done: s.take(r.To), value: r.Value, early: soon})
+		answer := reply{value: r.Value}
+		if s.soon != nil && r.To == s.last {
+			answer.early, answer.durable = true, s.soon.durable
+		}
+		answer.done = s.take(r.To)
+		s.answer(f, answer)
 	}
-	s.early = false
+	s.soon = nil
 	if s.caller != nil {
 		s.parked[s.last], s.caller = s.caller, nil
 	}
 	s.note(f, out.Notes)
 	s.want(f, out.Asks)
 	s.worker.deadlines.set(s, out.Wake)
-}
-
-// take is who waits under a token, and does so no longer. It is nil for nobody.
-func (s *shard) take(t machine.Token) (done func(any, error)) {
-	if s.caller != nil && t == s.last {
-		done, s.caller = s.caller, nil
-		return done
-	}
-	done = s.parked[t]
-	delete(s.parked, t)
-	return done
-}
-
-// answer gives a reply once the flight is durable, or on its way for an early one; nil is nothing to wait for.
-func (s *shard) answer(f *flight, r reply) {
-	switch {
-	case r.done == nil:
-		s.cfg.Logger.Error("a machine has answered somebody who does not wait", "shard", s.number)
-	case f == nil || r.early && f.onItsWay:
-		r.done(r.value, nil)
-	default:
-		f.replies = append(f.replies, r)
-		f.early = f.early || r.early
-	}
 }
 
 func (s *shard) note(f *flight, notes []machine.Note) {
@@ -314,33 +294,5 @@ func (s *shard) wait() {
 func (s *shard) stop() {
 	s.become(finished)
 	s.worker.deadlines.set(s, time.Time{})
-	s.answerParked()
-}
-
-// answerParked tells everybody whose answer is not decided to ask elsewhere.
-func (s *shard) answerParked() {
-	if done := s.caller; done != nil {
-		s.caller = nil
-		done(nil, ErrNotCoordinator)
-	}
-	for _, t := range s.tokens() {
-		done := s.parked[t]
-		delete(s.parked, t)
-		done(nil, ErrNotCoordinator)
-	}
-}
-
-// answerAll tells also those whose answer waits for an append.
-func (s *shard) answerAll() {
-	for _, f := range s.flights {
-		for _, r := range f.replies {
-			if r.done != nil {
-				r.done(nil, ErrNotCoordinator)
-			}
-		}
-		f.replies = f.replies[:0]
-	}
-	clear(s.flights)
-	s.flights, s.sent = s.flights[:0], 0
 	s.answerParked()
 }

@@ -80,6 +80,8 @@ type (
 	}
 	// Reach asks which partitions an end of the transaction would write markers to. It is answered by Reached.
 	Reach struct{ TransactionalID string }
+	// Found tells what partitions have open, before anybody else is heard. It is answered by nil.
+	Found struct{ Open []Opened }
 	// Unended asks for every transaction that is open or misses markers. It is answered by []Reached.
 	Unended struct{}
 	// Describe is answered by a *kmsg.DescribeTransactionsResponseTransactionState.

@@ -57,6 +57,9 @@ func (m *Machine) answer(in any) any {
 		return m.finishTransaction(&in)
 	case Reach:
 		return m.reach(in.TransactionalID)
+	case Found:
+		m.found(in.Open)
+		return nil
 	case Unended:
 		return m.unended()
 	case Describe:

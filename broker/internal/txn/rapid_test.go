@@ -41,6 +41,7 @@ func sequence(t *rapid.T) {
 		"restart":  c.restart,
 		"jump":     c.jump,
 		"fail":     c.fail,
+		"lose":     c.lose,
 		"describe": c.describe,
 	})
 	c.alone()
@@ -349,5 +350,35 @@ func (c *crowd) alone() {
 		if v.state == kmsg.TransactionStateOngoing || v.decided() {
 			c.t.Fatalf("%s is %s for ever", id, sayValue(v))
 		}
+	}
+}
+
+// lose has the record of an addition lost that was answered, and the partitions know of it: the machine that is made anew is told.
+func (c *crowd) lose(t *rapid.T) {
+	who, id := c.who(t)
+	before := c.m.durable()[id]
+	if before.state != kmsg.TransactionStateEmpty && before.version != 2 {
+		return // its epoch outlives its transactions
+	}
+	partitions := partitionsOfTest(t, "partitions", 4)
+	c.failing = true
+	c.step(Add{
+		Caller: Caller{Version: 12}, TransactionalID: id, ProducerID: who.ProducerID, Epoch: who.Epoch, Partitions: partitions, Implicit: true,
+	})
+	c.newest = map[heardAs]uint64{}
+	var found Found
+	for _, p := range partitions {
+		found.Open = append(found.Open, Opened{who.ProducerID, who.Epoch, p})
+	}
+	c.step(found)
+	after := c.m.durable()[id]
+	if before.identity != who.identity || before.decided() || len(partitions) == 0 {
+		if !reflect.DeepEqual(before, after) {
+			t.Fatalf("what is not its own has changed %s to %s", sayValue(before), sayValue(after))
+		}
+		return
+	}
+	if after.state != kmsg.TransactionStateOngoing || !containsAll(after.partitions, partitions) || !containsAll(after.partitions, before.partitions) {
+		t.Fatalf("%v were found, and it is %s", partitions, sayValue(after))
 	}
 }

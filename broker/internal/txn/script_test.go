@@ -24,6 +24,7 @@ var rewrite = flag.Bool("rewrite", false, "write what happens into the files of 
 //	A recover [timeout=1m]        with the ones that A has (KIP-360)
 //	A add t-0… | verify t-0…      as a request; "offsets" as AddOffsetsToTxn; "implicit" as Produce does, both as TxnOffsetCommit
 //	A commit | A abort            EndTxn
+//	A found t-0…                  partitions have a transaction of A open
 //	A is B | A is 7/3             A takes what B knows, or is told
 //	finish                        answers the asks; early: though their time has not come
 //	epoch 32766                   what is stored of tx gets another epoch, and the machine is loaded again
@@ -102,11 +103,22 @@ func (s *script) act(who *client, verb string, o scripts.Options) {
 		s.say("%s: %s", who.name, sayAdded(s.step(s.add(who, verb == "verify", o)).(Added)))
 	case "commit", "abort":
 		s.end(who, verb == "commit", quiet, o)
+	case "found":
+		s.find(s.identity(who, o), o)
 	case "is":
 		s.become(who, append(o.Words, o.Places...)[0])
 	default:
 		s.Fatalf("nobody can %s", verb)
 	}
+}
+
+// find tells the machine that partitions have a transaction of somebody open.
+func (s *script) find(p identity, o scripts.Options) {
+	var in Found
+	for _, at := range s.partitions(o.Words) {
+		in.Open = append(in.Open, Opened{p.ProducerID, p.Epoch, at})
+	}
+	s.step(in)
 }
 
 func (s *script) become(who *client, what string) {
