@@ -10,8 +10,12 @@ import (
 	"github.com/skeinstream/skein/broker/internal/machine"
 )
 
-// firstAbortable is the version of TxnOffsetCommit from which a client knows what TRANSACTION_ABORTABLE means.
-const firstAbortable = 4
+// The versions of TxnOffsetCommit from which a client knows what TRANSACTION_ABORTABLE means, and names topics by id and is told
+// that its group is unknown.
+const (
+	firstAbortable     = 4
+	firstTxnCommitByID = 6
+)
 
 // guard is Guard. How many markers there are by now says it for every producer.
 func (m *Machine) guard() GuardToken { return GuardToken{life: m.life, markers: m.producers.markers} }
@@ -48,6 +52,8 @@ func (m *Machine) txnCommitter(in TxnCommit) (*Group, *member, int16) {
 		return g, by, code
 	case r.Generation < 0:
 		return nil, nil, 0
+	case r.Version >= firstTxnCommitByID:
+		return nil, nil, kerr.GroupIDNotFound.Code
 	}
 	return nil, nil, kerr.IllegalGeneration.Code
 }
