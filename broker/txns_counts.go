@@ -41,13 +41,14 @@ func (t *txnTotals) below(other txnTotals) bool {
 // metrics asks every shard for its numbers. Of one that is being loaded, or too busy, the last ones known count.
 func (t *transactions) metrics() monitor.Transactions {
 	c := t.current.Load()
+	held := t.held(c)
 	if c == nil {
-		return monitor.Transactions{}
+		return monitor.Transactions{Held: held}
 	}
 	serving := t.gather(c)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all := monitor.Transactions{Shards: c.Shards(), Serving: serving, States: map[string]int{}, Hanging: t.hanging}
+	all := monitor.Transactions{Shards: c.Shards(), Serving: serving, States: map[string]int{}, Held: held, Hanging: t.hanging}
 	var sum txnTotals
 	var oldest time.Time
 	for _, s := range t.counts {
@@ -69,6 +70,11 @@ func (t *transactions) metrics() monitor.Transactions {
 
 // gather takes the numbers of all shards that answer in time, and returns how many have.
 func (t *transactions) gather(c *coordinator.Coordinator) (serving int) {
+	return each(c, txn.Count{}, func(shard int32, reply any) { t.noteCounts(shard, reply.(txn.Counts)) })
+}
+
+// each asks every shard and hands f the answers of those that answer in time, one after the other. It returns how many have.
+func each(c *coordinator.Coordinator, in any, f func(shard int32, reply any)) (answered int) {
 	type answer struct {
 		shard int32
 		reply any
@@ -76,7 +82,7 @@ func (t *transactions) gather(c *coordinator.Coordinator) (serving int) {
 	}
 	answers := make(chan answer, c.Shards())
 	for shard := range int32(c.Shards()) {
-		c.Do(shard, txn.Count{}, func(reply any, err error) { answers <- answer{shard, reply, err} })
+		c.Do(shard, in, func(reply any, err error) { answers <- answer{shard, reply, err} })
 	}
 	timeout := time.NewTimer(countsTimeout)
 	defer timeout.Stop()
@@ -84,14 +90,14 @@ func (t *transactions) gather(c *coordinator.Coordinator) (serving int) {
 		select {
 		case a := <-answers:
 			if a.err == nil {
-				serving++
-				t.noteCounts(a.shard, a.reply.(txn.Counts))
+				answered++
+				f(a.shard, a.reply)
 			}
 		case <-timeout.C:
-			return serving
+			return answered
 		}
 	}
-	return serving
+	return answered
 }
 
 // noteCounts keeps the numbers of a shard. Totals that have fallen are those of a new machine.

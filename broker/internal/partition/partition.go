@@ -169,6 +169,14 @@ func (p *Partition) Producers() ([]producers.Entry, int16) {
 	return p.log.Producers(), 0
 }
 
+// FirstOpen is the producer of the transaction that committed readers wait for; ok is false without one.
+func (p *Partition) FirstOpen() (e producers.Entry, ok bool) {
+	if p.Refusal() != 0 || p.LastStableOffset() == p.HighWatermark() {
+		return producers.Entry{}, false
+	}
+	return p.log.FirstOpen()
+}
+
 // Producer is what is known of one producer, with what it has under way.
 func (p *Partition) Producer(id int64) producers.Entry {
 	if p.Refusal() != 0 {

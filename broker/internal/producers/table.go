@@ -91,6 +91,14 @@ func (t *Table) FirstUnstable() (offset int64, ok bool) {
 	return t.open[0].first, true
 }
 
+// FirstOpen is the producer of the oldest open transaction; ok is false when none is open.
+func (t *Table) FirstOpen() (e Entry, ok bool) {
+	if len(t.open) == 0 {
+		return Entry{}, false
+	}
+	return t.Lookup(t.open[0].producerID), true
+}
+
 // Expire forgets the producers that have written nothing for ttl ms, never one
 // whose transaction is open. It returns how many.
 func (t *Table) Expire(now, ttl int64) int {

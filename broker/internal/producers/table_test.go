@@ -27,6 +27,9 @@ func TestFirstUnstableIsTheOldestOpenTransaction(t *testing.T) {
 		if got, ok := table.FirstUnstable(); ok != wanted || got != want {
 			t.Fatalf("first unstable is %d (%v), want %d (%v)", got, ok, want, wanted)
 		}
+		if e, ok := table.FirstOpen(); ok != wanted || wanted && e.TxnFirstOffset != want {
+			t.Fatalf("the first open is %+v (%v), want %d (%v)", e, ok, want, wanted)
+		}
 	}
 	expectUnstable(0, false)
 	table.Apply(of(1, 10, inTransaction(data(0, 0, 5))))

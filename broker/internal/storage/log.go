@@ -125,6 +125,14 @@ func (l *Log) FirstUnstable() (offset int64, ok bool) {
 	return l.producers.FirstUnstable()
 }
 
+// FirstOpen is the producer of the oldest open transaction; ok is false when
+// none is open.
+func (l *Log) FirstOpen() (e producers.Entry, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.producers.FirstOpen()
+}
+
 // ExpireProducers forgets producers that have been silent for ttl ms, unless a
 // transaction of theirs is open, and returns how many.
 func (l *Log) ExpireProducers(now, ttl int64) int {
