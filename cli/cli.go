@@ -36,6 +36,7 @@ type Env struct {
 	Now            func() time.Time
 
 	moment time.Duration // for which completion waits for a cluster; 0: two seconds
+	pause  time.Duration // after which what seems to hang is looked at again; 0: a second
 }
 
 // System is the real world.
@@ -98,7 +99,7 @@ A first minute:
 	root.SetVersionTemplate("skein {{.Version}}\n")
 	root.SetUsageFunc(usage)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newServe(a), newTopic(a), newProduce(a), newConsume(a), newGroup(a), newAssign(a), newLog(a), newSettings(a), newVersion(a))
+	root.AddCommand(newServe(a), newTopic(a), newProduce(a), newConsume(a), newGroup(a), newTxn(a), newAssign(a), newLog(a), newSettings(a), newVersion(a))
 	root.SetHelpCommand(&cobra.Command{Use: "help [COMMAND]", Short: "Help about any command", Hidden: true, RunE: helpFor})
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	return root

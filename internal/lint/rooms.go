@@ -40,6 +40,8 @@ var rooms = map[string]room{
 	"cli/internal/problem":    {Rooms: []string{"internal/nearest"}},
 	"cli/internal/rebalance":  {Rooms: []string{"assign"}},
 	"cli/internal/recordtext": {Others: []string{kgo}},
+	"cli/internal/txns":       {Pure: true},
+	"cli/internal/txnwire":    {Rooms: []string{"cli/internal/problem", "cli/internal/txns"}, Others: []string{kgo, kadm, kmsg, kerr}},
 
 	"broker":                              {Rooms: []string{"broker/internal/*", "internal/settings", "internal/vfs"}, Others: []string{prometheus, xsync}},
 	"broker/internal/monitor":             {Others: []string{prometheus, kmsg, kerr}},

@@ -126,3 +126,18 @@ func (s *SASL) forgetTwin(name string) {
 		s.Token = ""
 	}
 }
+
+// Given returns the options of the command line as words, for a command that is to reach the same cluster. Secrets stay where
+// they are.
+func (f *Flags) Given() (words []string) {
+	f.set.VisitAll(func(flag *pflag.Flag) {
+		switch {
+		case !flag.Changed || flag.Name == "sasl-password" || flag.Name == "sasl-token":
+		case flag.Value.Type() == "bool":
+			words = append(words, "--"+flag.Name+"="+flag.Value.String())
+		default:
+			words = append(words, "--"+flag.Name, flag.Value.String())
+		}
+	})
+	return words
+}
