@@ -2,6 +2,7 @@ package differential
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -76,7 +77,9 @@ func within(elements map[string]bool, path string) bool {
 }
 
 // wanted are the differences between Kafka and Skein.
-func wanted() []allowance { return append(wantedElsewhere(), wantedAboutGroups()...) }
+func wanted() []allowance {
+	return slices.Concat(wantedElsewhere(), wantedAboutGroups(), wantedAboutTransactions())
+}
 
 func wantedElsewhere() []allowance {
 	const produced = `\.Topics\[.*\]\.Partitions\[.*\]`

@@ -29,4 +29,6 @@ const (
 	votesText      = "(votes)"
 	noRoomText     = "(no-room)"
 	namedTwiceText = "(named-twice)"
+	zombieText     = "(zombie)"
+	foreignText    = "(foreign)"
 )

@@ -26,9 +26,13 @@ var (
 
 func TestMain(m *testing.M) { report.Main(m) }
 
-// quiet keeps both brokers from deleting or compacting by their own clocks.
+// quiet keeps both brokers from deleting or compacting by their own clocks, and gives the
+// topics of coordinators alike.
 func quiet() map[string]string {
-	return map[string]string{"log.retention.check.interval.ms": "3600000", "log.cleaner.backoff.ms": "3600000"}
+	return map[string]string{
+		"log.retention.check.interval.ms": "3600000", "log.cleaner.backoff.ms": "3600000",
+		"offsets.topic.num.partitions": fmt.Sprint(offsetsPartitions), "transaction.state.log.num.partitions": "4",
+	}
 }
 
 func startPair(t *testing.T) *pair {
@@ -84,12 +88,18 @@ func TestEveryAllowedDifferenceIsDocumented(t *testing.T) {
 	}
 }
 
-// TestSameAnswersToRandomRequests draws cases until its time is up: by default
-// the same ones each time, so that a change that did no harm is not told that
-// it did; with -fresh new ones. A failing case prints its seed; -seed=N replays
-// it.
-func TestSameAnswersToRandomRequests(t *testing.T) {
+// TestRequests asks fixed questions, and then draws cases until its time is up: by
+// default the same ones each time, so that a change that did no harm is not told
+// that it did; with -fresh new ones. A failing case prints its seed; -seed=N
+// replays it.
+func TestRequests(t *testing.T) {
 	p := startPair(t)
+	t.Run("fixed", func(t *testing.T) { fixedRequests(t, p) })
+	p.steps = 0
+	t.Run("random", func(t *testing.T) { randomRequests(t, p) })
+}
+
+func randomRequests(t *testing.T, p *pair) {
 	cases := p.draw(t, *forFlag, p.drawCase)
 	report.Note(t, report.Shown, "differential", "%d steps in %d random cases answered as Kafka %s answers", p.steps, cases, kafka.V4)
 }

@@ -10,6 +10,9 @@
 // a difference. Those that are wanted are listed in allowed.go, each with the
 // line of docs/differences.md that gives the reason.
 //
+// Kafka ends a transaction in two phases, and answers CONCURRENT_TRANSACTIONS in between, which Skein never does: it is asked
+// again until it answers something else, and waited for until it has ended what it was told to end.
+//
 // Members of groups have connections of their own, since their requests may wait
 // for other members: see lockstep.go. Fixed sequences about groups are scripts in
 // testdata, without the answers.

@@ -10,9 +10,8 @@ import (
 	"github.com/skeinstream/skein/interop/internal/report"
 )
 
-// TestFixedRequests asks what random cases would seldom ask.
-func TestFixedRequests(t *testing.T) {
-	p := startPair(t)
+// fixedRequests asks what random cases would seldom ask.
+func fixedRequests(t *testing.T, p *pair) {
 	t.Run("the versions of what is advertised are Kafka's", func(t *testing.T) { sameRanges(t, p) })
 	t.Run("requests and versions that nobody knows", func(t *testing.T) { unknownVersions(t, p) })
 	t.Run("broker settings that both have", func(t *testing.T) { brokerSettings(t, p) })

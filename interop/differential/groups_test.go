@@ -23,10 +23,16 @@ func groupSettings() map[string]string {
 	return map[string]string{"group.initial.rebalance.delay.ms": "0", "group.min.session.timeout.ms": "1000"}
 }
 
-// TestGroups plays scripts about consumer groups, and then draws cases about
-// them, as TestSameAnswersToRandomRequests does about everything else.
-func TestGroups(t *testing.T) {
+// TestCoordinators plays scripts about consumer groups and about transactions, and draws cases about them, as TestRequests does
+// about everything else.
+func TestCoordinators(t *testing.T) {
 	p := startPairWith(t, groupSettings())
+	t.Run("groups", func(t *testing.T) { groups(t, p) })
+	t.Run("transactions", func(t *testing.T) { transactions(t, p) })
+}
+
+// groups are the cases about groups without transactions.
+func groups(t *testing.T, p *pair) {
 	t.Run("scripts", func(t *testing.T) {
 		playScripts(t, p, "groups")
 		report.Note(t, report.Shown, "differential group scripts", "%d steps answered as Kafka %s answers", p.steps, kafka.V4)

@@ -17,6 +17,7 @@ const (
 	crcFrom       = 21 // the checksum covers everything from the attributes on
 	crcAt         = 17
 	codecMask     = 7
+	controlBit    = 1 << 5
 )
 
 // renderRecords tells what a fetch brought, batch by batch. A cut-off last
@@ -50,13 +51,13 @@ func (s *side) renderBatch(topic string, b []byte) string {
 	return fmt.Sprintf("{base %d epoch %s magic %d crc %s attributes %d last %d until %s %s epoch %d seq %d count %d records %s}",
 		batch.FirstOffset, s.epochName(topic, batch.PartitionLeaderEpoch), batch.Magic, checksum, batch.Attributes,
 		batch.LastOffsetDelta, s.timeName(batch.MaxTimestamp), s.producerName(batch.ProducerID),
-		batch.ProducerEpoch, batch.FirstSequence, batch.NumRecords, content(batch))
+		batch.ProducerEpoch, batch.FirstSequence, batch.NumRecords, s.content(batch))
 }
 
 // content is a hash of the records' meaning: absolute times, deltas, keys,
 // values, headers. Their attributes, which Kafka drops when it encodes anew,
 // mean nothing.
-func content(batch kmsg.RecordBatch) string {
+func (s *side) content(batch kmsg.RecordBatch) string {
 	records := batch.Records
 	if codec := kgo.CompressionCodecType(batch.Attributes & codecMask); codec != 0 {
 		plain, err := kgo.DefaultDecompressor().Decompress(records, codec)
@@ -75,13 +76,22 @@ func content(batch kmsg.RecordBatch) string {
 		if err := r.ReadFrom(records[:n+int(length)]); err != nil {
 			return fmt.Sprintf("unreadable: %v", err)
 		}
-		fmt.Fprintf(hash, "%d %d %q %q %v;", batch.FirstTimestamp+r.TimestampDelta64, r.OffsetDelta, r.Key, r.Value, r.Headers)
+		fmt.Fprintf(hash, "%s %d %q %q %v;", s.recordTime(batch, r), r.OffsetDelta, r.Key, r.Value, r.Headers)
 		records = records[n+int(length):]
 	}
 	if len(records) > 0 {
 		fmt.Fprintf(hash, "rest %q", records)
 	}
 	return fmt.Sprintf("%x", hash.Sum(nil)[:4])
+}
+
+// recordTime is exact, but for markers, which have the broker's own.
+func (s *side) recordTime(batch kmsg.RecordBatch, r kmsg.Record) string {
+	at := batch.FirstTimestamp + r.TimestampDelta64
+	if batch.Attributes&controlBit != 0 {
+		return s.timeName(at)
+	}
+	return fmt.Sprint(at)
 }
 
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }

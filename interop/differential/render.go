@@ -123,7 +123,7 @@ func list(v reflect.Value) string {
 // elementKey names an element of an array by what is unique in it.
 func (s *side) elementKey(v reflect.Value) string {
 	var parts []string
-	for _, field := range []string{"ApiKey", "Topic", "TopicID", "Partition", "ResourceType", "ResourceName", "NodeID", "Name", "RelativeOffset", "ProducerID", "Group", "Key", "MemberID", "InstanceID"} {
+	for _, field := range []string{"ApiKey", "Topic", "TopicID", "Partition", "ResourceType", "ResourceName", "NodeID", "Name", "RelativeOffset", "ProducerID", "Group", "Key", "MemberID", "InstanceID", "TransactionalID"} {
 		f := v.FieldByName(field)
 		if !f.IsValid() {
 			continue
@@ -171,7 +171,7 @@ func (s *side) special(name, topic string, v reflect.Value) (string, bool) {
 		return s.sessionName(int32(v.Int())), true
 	case "LeaderEpoch":
 		return s.epochName(topic, int32(v.Int())), true
-	case "LogAppendTime", "Timestamp", "LastTimestamp":
+	case "LogAppendTime", "Timestamp", "LastTimestamp", "StartTimestamp":
 		return s.timeName(v.Int()), true
 	case "TotalBytes", "UsableBytes", "FinalizedFeaturesEpoch":
 		return sign(v.Int()), true

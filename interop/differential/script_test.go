@@ -143,6 +143,9 @@ func (r scriptReader) step(c command) (step, error) {
 	if s, ok := r.groupStep(c); ok {
 		return s, nil
 	}
+	if s, ok := r.txnStep(c); ok {
+		return s, nil
+	}
 	return step{}, fmt.Errorf("there is no command %q", c.verb)
 }
 

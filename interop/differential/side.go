@@ -25,6 +25,10 @@ type side struct {
 	sessions  map[string]int32    // fetch sessions, likewise
 	ranges    map[int16]versions  // what the broker advertises
 	cast      *cast               // the members of groups
+	actors    map[string]*actor   // transactional producers, by the case's name for them
+	pids      map[int64]string    // the names of their ids
+	named     map[string]int      // how many ids a transactional id has had
+	cameAgain int                 // requests that met CONCURRENT_TRANSACTIONS
 }
 
 type producer struct {
@@ -57,6 +61,9 @@ func (s *side) forget(prefix string) {
 	s.epochs = make(map[string]int32)
 	s.producers = make(map[string]producer)
 	s.sessions = make(map[string]int32)
+	s.actors = make(map[string]*actor)
+	s.pids = make(map[int64]string)
+	s.named = make(map[string]int)
 	if s.cast != nil {
 		s.cast.leave()
 	}
@@ -99,19 +106,22 @@ func (s *side) producer(name string) producer {
 	if name == "" {
 		return producer{-1, -1}
 	}
-	return producer{1 << 40, 0} // a producer id that the broker never gave
+	return producer{nobodysProducer, 0}
 }
 
 func (s *side) producerName(id int64) string {
 	if id == -1 {
 		return "-1"
 	}
+	if name, known := s.pids[id]; known {
+		return "producer of " + name
+	}
 	for name, p := range s.producers {
 		if p.id == id {
 			return "producer " + name
 		}
 	}
-	if id == 1<<40 {
+	if id == nobodysProducer {
 		return "producer never given"
 	}
 	return "producer unknown"

@@ -27,7 +27,10 @@ type step struct {
 	group string // which group a member's request is about
 	// releases: the answer may let requests go on that have been waiting.
 	releases bool
-	wait     wait
+	// again: Kafka may answer CONCURRENT_TRANSACTIONS while it writes markers, which we never do: the request is repeated until
+	// it is over.
+	again bool
+	wait  wait
 }
 
 // wait is a step that asks nothing: time passes.
@@ -53,7 +56,11 @@ func (p step) run(s *side) outcome {
 	if p.silent {
 		return s.runSilent(request)
 	}
-	response, err := s.ask(request)
+	ask := s.ask
+	if p.again {
+		ask = s.comeAgain
+	}
+	response, err := ask(request)
 	return p.outcome(s, response, err)
 }
 

@@ -1,10 +1,12 @@
 package differential
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -44,7 +46,7 @@ func (s *side) warmUpGroups() error {
 			return fmt.Errorf("warming up %s: %w", s.name, err)
 		}
 		if found && !slices.ContainsFunc(response.(*kmsg.OffsetFetchResponse).Groups, func(g kmsg.OffsetFetchResponseGroup) bool { return g.ErrorCode != 0 }) {
-			return s.warmUpRound()
+			return errors.Join(s.warmUpTransactions(), s.warmUpRound())
 		}
 		pause(20 * time.Millisecond)
 	}
@@ -83,4 +85,25 @@ func (s *side) warmUpRound() error {
 		}
 	}
 	return nil
+}
+
+// warmUpTransactions waits until all transactional ids have coordinators.
+func (s *side) warmUpTransactions() error {
+	request := kmsg.NewPtrDescribeTransactionsRequest()
+	for i := range 400 {
+		request.TransactionalIDs = append(request.TransactionalIDs, fmt.Sprint("warm up ", i))
+	}
+	for range 500 {
+		response, err := s.conn.exchange(request)
+		if err != nil {
+			return fmt.Errorf("warming up %s: %w", s.name, err)
+		}
+		if !slices.ContainsFunc(response.(*kmsg.DescribeTransactionsResponse).TransactionStates, func(t kmsg.DescribeTransactionsResponseTransactionState) bool {
+			return t.ErrorCode != kerr.TransactionalIDNotFound.Code
+		}) {
+			return nil
+		}
+		pause(20 * time.Millisecond)
+	}
+	return fmt.Errorf("%s does not coordinate transactions", s.name)
 }
