@@ -35,6 +35,15 @@ func subsets(r *rand.Rand, members, topics, partitions, each int) assign.Input {
 	return in
 }
 
+// overlapping is a chain: topic i is shared by members i and i+1.
+func overlapping(members, partitions int) assign.Input {
+	in := uniform(members, members, members*partitions)
+	for i := range in.Members {
+		in.Members[i].Topics = in.Members[i].Topics[max(i-1, 0) : i+1]
+	}
+	return in
+}
+
 // mixed settles a group from owners chosen at random, with names of their own.
 func mixed(tb testing.TB, r *rand.Rand, in assign.Input) assign.Input {
 	subscribers := map[string][]int{}
@@ -80,6 +89,8 @@ func BenchmarkSticky(b *testing.B) {
 		{"uniform 2000x200k", func() assign.Input { return uniform(2000, 100, 200000) }},
 		{"10 of 100 topics, 100x10k", func() assign.Input { return subsets(r, 100, 100, 10000, 10) }},
 		{"20 of 1000 topics, 1000x200k", func() assign.Input { return subsets(r, 1000, 1000, 200000, 20) }},
+		{"half of 2000 topics, 2000x200k", func() assign.Input { return subsets(r, 2000, 2000, 200000, 1000) }},
+		{"chain 100x2k", func() assign.Input { return overlapping(100, 20) }},
 	} {
 		in := s.in()
 		run := func(name string, in assign.Input) {

@@ -6,91 +6,212 @@ import (
 	"github.com/skeinstream/skein/assign/internal/group"
 )
 
-// stock is one member of a group with equal subscriptions: what it has and owned
-// of all topics, and what the sum of squares gains or loses at most if it gives
-// up one of what it kept or took, or keeps or takes one more.
-type stock struct {
-	has, owned           int32
-	dropKept, dropTaken  int32 // won at most; 0 when there is none
-	keepMore, takeMore   int32 // lost at least; never32 when there is none
-	hasTopic, ownedTopic int32 // of the topic at hand
+// table counts what each member of a group with equal subscriptions has and owned
+// of each topic. It does what board and finder do in general, but in one room: all
+// pairs of a topic and a member are there, and nothing is paid for but moves.
+//
+// A round alternates between members and topics. Those there are fewer of are its
+// nodes, and of the others only the cheapest between each two nodes matters, so
+// that rounds are looked for among 16 nodes at most. One more node, the last, is
+// the block: over it a member that has one more than others hands that on.
+type table struct {
+	p        *Problem
+	runs     []group.Run // one for each topic
+	members  int
+	has, own []int32 // by topic and member
+	load     []int32
+	scale    int64 // what a move counts in squares
+
+	nodes, others    int
+	nodeStep, aStep  int // from one node to the next in has, and from one of the others
+	membersAreNodes  bool
+	give, take       [MostPairs]int64 // what a pair costs that gives one, and takes one
+	cost             [(mostNodes + 1) * (mostNodes + 1)]int64
+	over             [(mostNodes + 1) * (mostNodes + 1)]int32 // the other that is the cheapest
+	distance         [mostNodes + 1]int64
+	before, onTheWay [mostNodes + 1]int32
 }
 
-const never32 = math.MaxInt32
+// mostNodes is the most that the fewer of topics and members can be.
+const mostNodes = 16
 
-// isBest reports, of a group with equal subscriptions, whether the topics
-// are spread as evenly as can be; false is no proof of the contrary.
-//
-// Who has which load, and how many partitions each member keeps of its own, are given
-// by the goals before, but for who has one more than others. If every member were
-// free to choose among its own and among all topics, it could not do better than
-// when no exchange of one for one helps it, since squares are convex; nor
-// could the one more be with anybody cheaper if nobody who has it pays more than
-// somebody who has not would. Where all this holds, there is no round that wins.
-func (p *Problem) isBest() bool {
-	stocks := make([]stock, len(p.Hub))
-	for m := range stocks {
-		stocks[m].keepMore, stocks[m].takeMore = never32, never32
+// evenEqual evens out a group with equal subscriptions.
+func (p *Problem) evenEqual() {
+	var t table
+	if t.count(p) {
+		return
 	}
-	even := true
-	runs := p.Sources.Of(0)
-	for _, r := range runs {
+	t.begin()
+	turned := false
+	for t.round() {
+		turned = true
+	}
+	if turned {
+		t.realise()
+	}
+}
+
+// count fills the table; it reports whether every topic is as even as can be.
+func (t *table) count(p *Problem) (even bool) {
+	t.p, t.runs, t.members = p, p.Sources.Of(0), len(p.Hub)
+	t.has, t.own = p.Group.Ints(len(t.runs)*t.members), p.Group.Ints(len(t.runs)*t.members)
+	even = true
+	for i, r := range t.runs {
+		has, own := t.has[i*t.members:(i+1)*t.members], t.own[i*t.members:(i+1)*t.members]
 		for q := r.From; q < r.To; q++ {
-			stocks[p.Owner[q]].hasTopic++
+			has[p.Owner[q]]++
 			if m := p.Before[q]; m != group.None {
-				stocks[m].ownedTopic++
+				own[m]++
 			}
 		}
-		least, most := int32(never32), int32(0)
-		for m := range stocks {
-			s := &stocks[m]
-			least, most = min(least, s.hasTopic), max(most, s.hasTopic)
-			s.addTopic()
+		least, most := has[0], has[0]
+		for _, n := range has {
+			least, most = min(least, n), max(most, n)
 		}
 		even = even && most <= least+1
 	}
-	return even || p.nobodyGains(stocks)
+	return even
 }
 
-// addTopic counts the topic at hand.
-func (s *stock) addTopic() {
-	n, drop, add := s.hasTopic, 2*s.hasTopic-1, 2*s.hasTopic+1
-	s.has += n
-	s.owned += s.ownedTopic
-	if n > s.ownedTopic {
-		s.dropTaken = max(s.dropTaken, drop)
-	} else {
-		s.dropKept = max(s.dropKept, drop)
+func (t *table) begin() {
+	t.load = t.p.Group.Ints(t.members)
+	for i, n := range t.has {
+		t.load[i%t.members] += n
 	}
-	if n < s.ownedTopic {
-		s.keepMore = min(s.keepMore, add)
-	} else {
-		s.takeMore = min(s.takeMore, add)
+	t.nodes, t.nodeStep, t.others, t.aStep = len(t.runs), t.members, t.members, 1
+	if t.members < len(t.runs) {
+		t.membersAreNodes = true
+		t.nodes, t.nodeStep, t.others, t.aStep = t.members, 1, len(t.runs), t.members
 	}
-	s.hasTopic, s.ownedTopic = 0, 0
+	t.scale = 4 * (mostNodes + 2) * (int64(len(t.p.Owner)) + 1) // no round changes the squares by more
 }
 
-func (p *Problem) nobodyGains(stocks []stock) bool {
-	// Of those for whom the one more is kept, and is taken: what who has it pays at
-	// most, and what who has it not would pay at least.
-	pays, would := [2]int32{}, [2]int32{never32, never32}
-	for m := range stocks {
-		s := &stocks[m]
-		if s.dropKept > s.keepMore || s.dropTaken > s.takeMore {
-			return false
-		}
-		high := p.High[m]
-		taken, drop, add := 0, s.dropKept, s.keepMore
-		if s.owned < high {
-			taken, drop, add = 1, s.dropTaken, s.takeMore
-		}
-		switch {
-		case p.Low[m] == high:
-		case s.has == high:
-			pays[taken] = max(pays[taken], drop)
-		default:
-			would[taken] = min(would[taken], add)
+// never is the price of what cannot be done.
+const never = math.MaxInt64 / 4
+
+// round finds one round that wins something and carries it out, as often as it
+// wins; it reports whether there was one.
+func (t *table) round() bool {
+	t.pairs()
+	t.steps()
+	for v := range t.nodes + 1 {
+		t.distance[v], t.before[v] = 0, -1
+	}
+	for t.relax() {
+		if v := t.loop(); v >= 0 {
+			t.turn(v)
+			return true
 		}
 	}
-	return pays[0] <= would[0] && pays[1] <= would[1]
+	return false
+}
+
+// pairs says what each pair costs today. What a member keeps is free.
+func (t *table) pairs() {
+	for i, n := range t.has {
+		t.give[i], t.take[i] = 1-2*int64(n), 1+2*int64(n)
+		switch own := t.own[i]; {
+		case n == 0:
+			t.give[i] = never
+		case n > own:
+			t.give[i] -= t.scale
+		}
+		if n >= t.own[i] {
+			t.take[i] += t.scale
+		}
+	}
+}
+
+// steps says what it costs to go from node to node: one of the others gives of the
+// first and takes of the second, or where members are nodes, the first gives what
+// the second takes.
+func (t *table) steps() {
+	width := t.nodes + 1
+	for a := range t.nodes {
+		for b := range t.nodes {
+			if a != b {
+				t.cost[a*width+b], t.over[a*width+b] = t.cheapest(a*t.nodeStep, b*t.nodeStep)
+			}
+		}
+		t.cost[a*width+a], t.cost[a*width+t.nodes], t.cost[t.nodes*width+a] = never, never, never
+		if t.membersAreNodes {
+			t.memberAndBlock(a)
+		} else {
+			t.topicAndBlock(a)
+		}
+	}
+	t.cost[t.nodes*width+t.nodes] = never
+}
+
+func (t *table) cheapest(from, to int) (cost int64, over int32) {
+	cost = never
+	for x := range t.others {
+		if c := t.give[from] + t.take[to]; c < cost {
+			cost, over = c, int32(x)
+		}
+		from += t.aStep
+		to += t.aStep
+	}
+	return cost, over
+}
+
+// memberAndBlock: who has one less than others can keep what it was handed, who
+// has one more need not be handed anything.
+func (t *table) memberAndBlock(m int) {
+	width := t.nodes + 1
+	if t.mayGain(m) {
+		t.cost[m*width+t.nodes] = 0
+	}
+	if t.mayLose(m) {
+		t.cost[t.nodes*width+m] = 0
+	}
+}
+
+func (t *table) mayGain(m int) bool { return t.load[m] < t.p.High[m] }
+func (t *table) mayLose(m int) bool { return t.load[m] > t.p.Low[m] }
+
+// topicAndBlock: one who has more than others gives of the topic, one who has less
+// takes of it.
+func (t *table) topicAndBlock(a int) {
+	width := t.nodes + 1
+	for m := range t.members {
+		give, take := t.give[a*t.members+m], t.take[a*t.members+m]
+		if t.mayLose(m) && give < t.cost[a*width+t.nodes] {
+			t.cost[a*width+t.nodes], t.over[a*width+t.nodes] = give, int32(m)
+		}
+		if t.mayGain(m) && take < t.cost[t.nodes*width+a] {
+			t.cost[t.nodes*width+a], t.over[t.nodes*width+a] = take, int32(m)
+		}
+	}
+}
+
+// relax takes every step once; it reports whether any node came nearer.
+func (t *table) relax() (changed bool) {
+	width := t.nodes + 1
+	for u := range width {
+		here := t.distance[u]
+		for v, cost := range t.cost[u*width : (u+1)*width] {
+			if here+cost < t.distance[v] {
+				t.distance[v], t.before[v] = here+cost, int32(u)
+				changed = true
+			}
+		}
+	}
+	return changed
+}
+
+// loop returns a node on a loop of steps backwards, or -1.
+func (t *table) loop() int32 {
+	clear(t.onTheWay[:t.nodes+1])
+	for v := range int32(t.nodes + 1) {
+		u := v
+		for u >= 0 && t.onTheWay[u] == 0 {
+			t.onTheWay[u] = v + 1
+			u = t.before[u]
+		}
+		if u >= 0 && t.onTheWay[u] == v+1 {
+			return u
+		}
+	}
+	return -1
 }

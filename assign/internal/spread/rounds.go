@@ -40,8 +40,6 @@ const (
 	whole = 1 << 4        // give or take of a pair that is the whole share
 )
 
-const never = math.MaxInt64 / 4
-
 // newFinder returns nil when prices are too large to be compared in one number
 // with squares.
 func newFinder(b *board) *finder {

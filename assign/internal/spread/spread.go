@@ -54,7 +54,11 @@ func Pairs(sources *group.Sources, p *moves.Problem) int32 {
 
 // Even evens out the topics of p.
 func Even(p *Problem) {
-	if p.Equal() && p.isBest() || !p.Equal() && p.isEven() {
+	if p.Equal() {
+		p.evenEqual()
+		return
+	}
+	if p.isEven() {
 		return
 	}
 	b := newBoard(p)
