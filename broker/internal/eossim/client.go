@@ -18,8 +18,9 @@ type client struct {
 	trace       *trace
 	until       time.Duration // it crashes then; 0: never
 	steady      bool          // the network does nothing to it
+	hasty       bool          // it does not try again what was not answered
 	overtaken   bool          // its requests may come late over new connections, too
-	link        *link
+	links       [connections]*link
 	correlation int32
 	sent        func() // is called when a request has come through
 }
@@ -43,9 +44,6 @@ func (c *client) call(req kmsg.Request, version int16, about string, code func(k
 	}
 	req.SetVersion(version)
 	f := c.fate()
-	if f == lags && req.Key() == int16(kmsg.TxnOffsetCommit) && !c.overtaken {
-		f = loses // the broker cannot tell one that comes late, within another transaction of the same epoch, yet (FR-H4)
-	}
 	s := step{sent: c.w.now(), key: req.Key(), version: version, fate: f, about: about}
 	body, err := c.exchange(req, f, c.sent)
 	if err == nil {
@@ -92,12 +90,14 @@ func retriable(code int16) bool {
 const progress = 90 * time.Second
 
 // insist sends a request until it is answered by something that is not to be tried again. lost says that there was a try whose
-// outcome nobody knows. The error is errDead, or that a client could make no progress, which is a problem of the run.
+// outcome nobody knows. The error is errDead, errLost of a hasty client, or that a client could make no progress, which is a problem of the run.
 func (c *client) insist(req kmsg.Request, version int16, about string, code func(kmsg.Response) int16) (resp kmsg.Response, lost bool, err error) {
 	for began := c.w.now(); ; {
 		resp, err := c.call(req, version, about, code)
 		switch {
 		case err == errDead:
+			return nil, true, err
+		case err == errLost && c.hasty:
 			return nil, true, err
 		case err == errLost:
 			lost = true

@@ -85,16 +85,24 @@ func (p *producer) commit(group string, by member, offsets []history.Offset) err
 			Partition: o.At.Index, Offset: o.Next, LeaderEpoch: -1,
 		}}})
 	}
-	return p.within(req, fmt.Sprint(offsets), func(r kmsg.Response) int16 {
-		for _, t := range r.(*kmsg.TxnOffsetCommitResponse).Topics {
-			for _, q := range t.Partitions {
-				if q.ErrorCode != 0 {
-					return q.ErrorCode
-				}
+	p.hasty = p.dice.IntN(4) == 0
+	err := p.within(req, fmt.Sprint(offsets), txnCommitCode)
+	if p.hasty = false; err == errLost {
+		p.unsure = true
+		return errAbort
+	}
+	return err
+}
+
+func txnCommitCode(resp kmsg.Response) int16 {
+	for _, t := range resp.(*kmsg.TxnOffsetCommitResponse).Topics {
+		for _, p := range t.Partitions {
+			if p.ErrorCode != 0 {
+				return p.ErrorCode
 			}
 		}
-		return 0
-	})
+	}
+	return 0
 }
 
 // end ends the transaction and says whether it was committed. It comes back when the producer can begin another one, or with

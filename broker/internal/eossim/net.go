@@ -99,11 +99,30 @@ func spread(dice *rand.Rand, most time.Duration) time.Duration {
 	return time.Duration(x*x*float64(most)) + time.Duration(1+dice.Int64N(1000))
 }
 
+// A client has a connection for each of these, as many clients do, and all of them to one broker.
+const (
+	forRecords = iota
+	forGroups
+	forTransactions
+	connections
+)
+
+func connectionFor(req kmsg.Request) int {
+	switch kmsg.Key(req.Key()) {
+	case kmsg.Produce, kmsg.Fetch:
+		return forRecords
+	case kmsg.InitProducerID, kmsg.AddPartitionsToTxn, kmsg.AddOffsetsToTxn, kmsg.EndTxn:
+		return forTransactions
+	}
+	return forGroups
+}
+
 // exchange sends a request over the network and returns the body of the answer.
 func (c *client) exchange(req kmsg.Request, f fateOf, sent func()) ([]byte, error) {
-	if c.link == nil || c.link.line.cut.Load() {
-		c.drop()
-		if c.link = c.dial(); c.link == nil {
+	on := &c.links[connectionFor(req)]
+	if *on == nil || (*on).line.cut.Load() {
+		drop(on)
+		if *on = c.dial(); *on == nil {
 			return nil, errDown
 		}
 	}
@@ -112,27 +131,27 @@ func (c *client) exchange(req kmsg.Request, f fateOf, sent func()) ([]byte, erro
 	switch f {
 	case loses:
 		time.Sleep(spread(c.dice, c.w.plan.delay))
-		c.drop()
+		drop(on)
 		return nil, errLost
 	case lags:
-		c.lag(bytes, sent)
+		c.lag(on, bytes, sent)
 		time.Sleep(spread(c.dice, 4*c.w.plan.delay))
 		return nil, errLost
 	}
 	time.Sleep(spread(c.dice, c.w.plan.delay))
-	if !c.link.write(bytes) {
-		c.drop()
+	if !(*on).write(bytes) {
+		drop(on)
 		return nil, errLost
 	}
 	sent()
 	if f == breaks {
-		c.drop()
+		drop(on)
 		return nil, errLost
 	}
-	body, heard := c.link.wait()
+	body, heard := (*on).wait()
 	time.Sleep(spread(c.dice, c.w.plan.delay))
 	if !heard || f == losesAnswer {
-		c.drop()
+		drop(on)
 		return nil, errLost
 	}
 	return body, nil
@@ -158,19 +177,26 @@ func (k *link) wait() ([]byte, bool) {
 	}
 }
 
-// drop gives the connection up.
+// drop gives a connection up.
+func drop(on **link) {
+	(*on).hangUp()
+	*on = nil
+}
+
+// drop gives up all connections.
 func (c *client) drop() {
-	c.link.hangUp()
-	c.link = nil
+	for i := range c.links {
+		drop(&c.links[i])
+	}
 }
 
 // lag has a request come through when its client has gone on over another connection, over its own old one or, where that can
 // be survived, over one that was opened as late.
-func (c *client) lag(bytes []byte, sent func()) {
-	k, after := c.link, spread(c.dice, c.w.plan.lag)
+func (c *client) lag(on **link, bytes []byte, sent func()) {
+	k, after := *on, spread(c.dice, c.w.plan.lag)
 	late := c.overtaken && c.dice.IntN(3) == 0
 	wait := spread(c.dice, c.w.plan.delay)
-	c.link = nil
+	*on = nil
 	c.w.work.Go(func() {
 		time.Sleep(after)
 		if late {
