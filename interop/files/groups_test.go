@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -218,22 +219,30 @@ func oneRound(ctx context.Context, t *testing.T, addr string) {
 func groupRecords(ctx context.Context, t *testing.T, addr string) (found []*kgo.Record) {
 	t.Helper()
 	start := map[string]map[int32]kgo.Offset{offsetsTopic: {0: kgo.NewOffset().AtStart()}}
-	client, err := kgo.NewClient(kgo.SeedBrokers(addr), kgo.ConsumePartitions(start), kgo.FetchMaxWait(100*time.Millisecond))
+	client, err := kgo.NewClient(kgo.SeedBrokers(addr), kgo.ConsumePartitions(start), kgo.KeepControlRecords())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	for {
-		short, cancel := context.WithTimeout(ctx, time.Second)
-		fetches := client.PollFetches(short)
-		cancel()
-		if fetches.NumRecords() == 0 {
-			return found
+	ends, err := kadm.NewClient(client).ListEndOffsets(ctx, offsetsTopic)
+	if err == nil {
+		err = ends.Error()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, _ := ends.Lookup(offsetsTopic, 0)
+	for next := int64(0); next < end.Offset; {
+		fetches := client.PollFetches(ctx)
+		if err := fetches.Err(); err != nil {
+			t.Fatalf("reading %s at %d of %d: %v", offsetsTopic, next, end.Offset, err)
 		}
 		fetches.EachRecord(func(r *kgo.Record) {
+			next = r.Offset + 1
 			if r.Key[1] == 2 && len(r.Value) > 0 {
 				found = append(found, r)
 			}
 		})
 	}
+	return found
 }

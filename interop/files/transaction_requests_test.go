@@ -5,18 +5,18 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/skeinstream/skein/internal/scripts"
 )
 
 // played is a command.
 type played struct {
+	scripts.Options
 	who       *producer
 	verb      string
-	words     []string
-	named     map[string]string
 	codes     []string
 	identity  producer
 	id        string
@@ -24,44 +24,28 @@ type played struct {
 	timeoutMs int32
 }
 
-func (c *played) has(word string) bool { return slices.Contains(c.words, word) }
+func (c *played) has(word string) bool { return slices.Contains(c.Words, word) }
 
 func (p *play) parse(command string) *played {
 	words := strings.Fields(command)
-	c := &played{verb: words[1], named: map[string]string{}, version: 5, timeoutMs: 60_000}
 	if p.producers[words[0]] == nil {
 		p.producers[words[0]] = &producer{-1, -1}
 	}
-	c.who = p.producers[words[0]]
-	for _, w := range words[2:] {
-		if name, value, ok := strings.Cut(w, "="); ok {
-			c.named[name] = value
-		} else {
-			c.words = append(c.words, w)
-		}
-	}
-	c.identity, c.id = *c.who, p.name+"-tx"
-	if id, given := c.named["id"]; given {
+	c := &played{Options: scripts.Parse(p.t, words[2:]), who: p.producers[words[0]], verb: words[1], id: p.name + "-tx"}
+	c.identity, c.timeoutMs = *c.who, c.Milliseconds("timeout", "1m")
+	if id := c.Text("id", ""); id != "" {
 		c.id = p.name + "-" + id
-		if id == "-" {
-			c.id = ""
-		}
+	} else if c.Given("id") {
+		c.id = ""
 	}
-	if pid, given := c.named["pid"]; given {
-		id, _ := strconv.ParseInt(pid, 10, 64)
+	if c.Given("pid") {
+		id := c.Number("pid", 0)
 		c.identity.id = id + 1_000_000
 		if theirs, known := p.ids[id]; known {
 			c.identity.id = theirs
 		}
 	}
-	if epoch, given := c.named["epoch"]; given {
-		n, _ := strconv.ParseInt(epoch, 10, 16)
-		c.identity.epoch = int16(n)
-	}
-	if timeout, given := c.named["timeout"]; given {
-		d, _ := time.ParseDuration(timeout)
-		c.timeoutMs = int32(d.Milliseconds())
-	}
+	c.identity.epoch = int16(c.Number("epoch", int64(c.identity.epoch)))
 	c.version = c.versionFor()
 	return c
 }
@@ -69,10 +53,7 @@ func (p *play) parse(command string) *played {
 // versionFor is the version of the request: that of the script, but for what a client leaves to brokers.
 func (c *played) versionFor() int16 {
 	v := map[string]int16{"init": 5, "recover": 5, "add": 3, "verify": 4, "commit": 5, "abort": 5}[c.verb]
-	if given, ok := c.named["v"]; ok {
-		n, _ := strconv.ParseInt(given, 10, 16)
-		v = int16(n)
-	}
+	v = int16(c.Number("v", int64(v)))
 	if c.has("implicit") {
 		v = 5
 	}
@@ -114,7 +95,7 @@ func (p *play) initialise(ctx context.Context, c *played) (int16, producer) {
 
 // addPartitions is AddPartitionsToTxn as clients send it, and from version 4 on as brokers do.
 func (p *play) addPartitions(ctx context.Context, c *played) int16 {
-	if len(c.words) == 0 { // no partition can say that markers of the last transaction are still being written
+	if len(c.Words) == 0 { // no partition can say that markers of the last transaction are still being written
 		p.settle(ctx, c.id)
 	}
 	r := kmsg.NewPtrAddPartitionsToTxnRequest()
@@ -145,7 +126,7 @@ func (p *play) addPartitions(ctx context.Context, c *played) int16 {
 // judge is the code that all partitions have; a verification whose partitions are in the transaction or not has none.
 func (c *played) judge(byPartition map[string]int16, code int16) int16 {
 	c.codes = nil
-	for _, w := range c.words {
+	for _, w := range c.Words {
 		one, answered := byPartition[w]
 		if !answered {
 			continue
@@ -165,7 +146,7 @@ func (c *played) judge(byPartition map[string]int16, code int16) int16 {
 // topics has each topic once, as Kafka wants it.
 func (c *played) topics() []kmsg.AddPartitionsToTxnRequestTopic {
 	var all []kmsg.AddPartitionsToTxnRequestTopic
-	for _, w := range c.words {
+	for _, w := range c.Words {
 		at := strings.LastIndexByte(w, '-')
 		if at < 0 {
 			continue

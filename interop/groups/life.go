@@ -150,6 +150,7 @@ func (l *life) end() {
 	l.quitProducing()
 	l.client.Close()
 	if l.t.Failed() {
+		l.t.Logf("what happened:\n%s", tell(l.seen.all()))
 		for _, name := range slices.Sorted(maps.Keys(l.members)) {
 			if said := strings.TrimSpace(l.members[name].said()); said != "" {
 				l.t.Logf("%s said:\n%s", name, said)
@@ -273,9 +274,6 @@ func (l *life) finish(names ...string) (records int64) {
 	l.stopAll(names...)
 	for _, wrong := range check(l.seen.all(), l.ends) {
 		l.t.Error(wrong)
-	}
-	if l.t.Failed() {
-		l.t.Logf("what happened:\n%s", tell(l.seen.all()))
 	}
 	for _, end := range l.ends {
 		records += end

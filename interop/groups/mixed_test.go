@@ -65,7 +65,8 @@ func liveMixed(t *testing.T, assignor string, clients []client) {
 	l.await("the first leads", names...)
 	// Sarama commits with the leader epoch of the commit that it began at. After a
 	// start of the broker, which begins a new epoch, Java takes that for a log cut
-	// off where the old epoch ended, and goes back to there; so before it here.
+	// off where the old epoch ended, and goes back to there, on Kafka as well
+	// (epochs_test.go); so the start is before it here.
 	early := assignor == "range"
 	if early {
 		l.restart()

@@ -2,311 +2,232 @@ package members
 
 import (
 	"context"
-	"encoding/binary"
-	"encoding/hex"
 	"fmt"
-	"io"
-	"net"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/skeinstream/skein/internal/scripts"
+	"github.com/skeinstream/skein/interop/internal/wire"
 )
 
-// player plays one script. Groups get a prefix, so that scripts share a broker.
-type player struct {
-	t      *testing.T
-	ctx    context.Context
-	addr   string
-	prefix string
-	actors map[string]*actor
-	ids    map[string]string // real ids by the script's
-	parked []chan answer
-	began  time.Time
-}
-
-// actor is a client.
-type actor struct {
-	name, id, protocol string
-	generation         int32
-}
-
-// answer is what a request was answered, in the words of the scripts.
-type answer struct {
-	line   string
-	joined *kmsg.JoinGroupResponse
-	who    *actor
-}
-
-// settled is how long a caller who is parked is given to be answered by what came after; quiet how long nothing more comes, late how long after its time.
+// A script has a clock, and the broker has one of its own. What is written of a moment is waited for, so that nothing is too
+// early. What may be too late is the player: a heartbeat that was due before a session ended, on a machine that does other
+// things. A play that went otherwise than is written, and in which commands were behind by more than tolerated, has shown
+// nothing; it is played again. One in time that goes otherwise is a failure, and so is the last.
 const (
-	settled = 2 * time.Second
-	quiet   = 50 * time.Millisecond
-	late    = 5 * time.Second
+	tolerated = 300 * time.Millisecond // what is to come before something else does so by a second
+	plays     = 4
 )
 
-// ask sends one request on a connection of its own: a parked one keeps nobody waiting.
-func ask[R kmsg.Response](ctx context.Context, addr, client string, r kmsg.Request) (R, error) {
-	var none R
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return none, err
-	}
-	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	if _, err := conn.Write(kmsg.NewRequestFormatter(kmsg.FormatterClientID(client)).AppendRequest(nil, r, 1)); err != nil {
-		return none, err
-	}
-	var size [4]byte
-	if _, err := io.ReadFull(conn, size[:]); err != nil {
-		return none, err
-	}
-	body := make([]byte, binary.BigEndian.Uint32(size[:]))
-	if _, err := io.ReadFull(conn, body); err != nil {
-		return none, err
-	}
-	body = body[4:]
-	response := r.ResponseKind()
-	if response.IsFlexible() {
-		body = body[1:]
-	}
-	return response.(R), response.ReadFrom(body)
+// patience bounds waits for what is written: a caller's answer, what is due, the state of a group. It only ends what fails.
+const patience = 20 * time.Second
+
+// player plays one script, once. Groups get a prefix, so that scripts share a broker.
+type player struct {
+	t        *testing.T
+	ctx      context.Context
+	addr     string
+	prefix   string
+	requests scripts.Members
+	callers  *wire.Callers
+	actors   map[string]*scripts.Actor
+	ids      map[string]string // real ids by the script's
+	began    time.Time
+	behind   time.Duration // the commands of this moment are so late
+	worst    time.Duration // the most that they were
+	wrong    []string
+	told     []string // all that happened
 }
 
-// wait lets time pass until a moment of the script, and then until what is expected has come: a broker under load is late, and
-// so is then all that follows.
-func (p *player) wait(moment string, expected int) (lines []string) {
-	d, err := time.ParseDuration(moment)
-	if err != nil {
-		p.t.Fatal(err)
+func newPlayer(ctx context.Context, t *testing.T, addr, prefix string) *player {
+	p := &player{
+		t: t, ctx: ctx, addr: addr, prefix: prefix, callers: wire.NewCallers(ctx, addr), actors: map[string]*scripts.Actor{},
+		ids: map[string]string{}, began: time.Now(),
 	}
-	<-time.After(time.Until(p.began.Add(d + quiet)))
-	due := time.Now()
-	for lines = p.collect(); len(lines) < expected && time.Since(due) < late; lines = append(lines, p.collect()...) {
-		<-time.After(5 * time.Millisecond)
+	p.requests = scripts.Members{T: t, Group: p.group, ID: p.realID, Actor: func(name string) *scripts.Actor { return p.actors[name] }}
+	return p
+}
+
+// group is the script's, with the prefix; the empty one stays.
+func (p *player) group(name string) string {
+	if name == "" {
+		return ""
 	}
-	p.began = p.began.Add(time.Since(due))
+	return p.prefix + name
+}
+
+// realID finds a member by the script's id: by what was told, or, where nobody was told, by the client id.
+func (p *player) realID(given string) string {
+	if id, told := p.ids[given]; told {
+		return id
+	}
+	if m := scriptID.FindStringSubmatch(given); m != nil {
+		for _, member := range p.describe("g", 5).Members {
+			if member.ClientID == m[1] {
+				return member.MemberID
+			}
+		}
+	}
+	return given
+}
+
+// collect hears answers to what was to be since a moment. What has not come at all does not make the player late.
+func (p *player) collect(since time.Time, expected int) []string {
+	before := time.Now()
+	lines, last := p.callers.Collect(expected, patience, p.hear)
+	if len(lines) < expected {
+		last = before
+	}
+	p.behind += last.Sub(since)
+	p.worst = max(p.worst, p.behind)
 	return lines
+}
+
+// wait lets time pass until a moment of the script, and then until what is expected has come.
+func (p *player) wait(moment string, expected int) []string {
+	due := p.began.Add(scripts.Duration(p.t, moment) + 50*time.Millisecond)
+	<-time.After(time.Until(due))
+	p.behind = 0
+	return p.collect(due, expected)
 }
 
 // run runs a command and returns what was answered: as many lines as are expected, and what comes in a moment.
 func (p *player) run(words []string, expected int) []string {
 	switch words[0] {
 	case "describe", "delete":
-		return p.look(words[0], parse(words[1:]))
+		return p.look(words[0], scripts.Parse(p.t, words[1:]))
 	case "at":
 		return p.wait(words[1], expected)
 	}
 	who := p.actors[words[0]]
 	if who == nil {
-		who = &actor{name: words[0], generation: -1}
+		who = &scripts.Actor{Name: words[0], Generation: -1}
 		p.actors[words[0]] = who
 	}
-	requests := []kmsg.Request{p.request(who, words[1], parse(words[2:]))}
-	answers := p.send(who, requests[0], expected)
-	if again, ok := requests[0].(*kmsg.JoinGroupRequest); ok && words[1] == "joins" && again.MemberID == "" && who.id != "" && who.generation < 0 {
-		again.MemberID = who.id
-		answers = append(answers, p.send(who, again, expected-len(answers))...)
-	}
-	return answers
-}
-
-func (p *player) send(who *actor, r kmsg.Request, expected int) (lines []string) {
-	answered := make(chan answer, 1)
-	p.parked = append(p.parked, answered)
-	go func() { answered <- p.answer(who, r) }()
-	for end := time.Now().Add(settled); time.Now().Before(end); {
-		lines = append(lines, p.collect()...)
-		if len(lines) >= expected {
-			expected = 1 << 30
-			end = time.Now().Add(quiet)
+	o := scripts.Parse(p.t, words[2:])
+	r := p.requests.Request(who, words[1], o)
+	lines := p.send(who, r, o, expected)
+	if first, joins := r.(*kmsg.JoinGroupRequest); joins && words[1] == "joins" {
+		if again, told := scripts.Again(first, who); told {
+			lines = append(lines, p.send(who, again, o, expected-len(lines))...)
 		}
-		<-time.After(5 * time.Millisecond)
 	}
 	return lines
 }
 
-// collect takes the answers that have come.
-func (p *player) collect() (lines []string) {
-	p.parked = slices.DeleteFunc(p.parked, func(c chan answer) bool {
-		select {
-		case a := <-c:
-			if j := a.joined; j != nil && j.ErrorCode == 0 {
-				a.who.id, a.who.generation, a.who.protocol = j.MemberID, j.Generation, *j.Protocol
-			} else if j != nil && j.ErrorCode == kerr.MemberIDRequired.Code {
-				a.who.id = j.MemberID
-			}
-			lines = append(lines, a.who.name+": "+a.line)
-			return true
-		default:
-			return false
-		}
-	})
-	return lines
+func (p *player) send(who *scripts.Actor, r kmsg.Request, o scripts.Options, expected int) []string {
+	began := time.Now()
+	p.callers.Send(who.Name, who.Name, p.group(o.Text("group", "g")), r)
+	return p.collect(began, expected)
 }
 
-// answer sends a request and puts the answer in words.
-func (p *player) answer(who *actor, r kmsg.Request) answer {
-	a := answer{who: who}
-	response, err := ask[kmsg.Response](p.ctx, p.addr, who.name, r)
-	if err != nil {
-		a.line = err.Error()
-		return a
+// hear lets an actor remember what it was told, and says it.
+func (p *player) hear(a wire.Answer) []string {
+	who := p.actors[a.Who]
+	if a.Err != nil {
+		return []string{a.Who + ": " + a.Err.Error()}
 	}
-	switch v := response.(type) {
-	case *kmsg.JoinGroupResponse:
-		a.joined, a.line = v, sayJoined(v)
-	case *kmsg.SyncGroupResponse:
-		a.line = fmt.Sprintf("assigned %q", v.MemberAssignment)
-		if v.ErrorCode != 0 {
-			a.line = "sync " + code(v.ErrorCode)
+	if j, joined := a.Response.(*kmsg.JoinGroupResponse); joined {
+		switch j.ErrorCode {
+		case 0:
+			who.ID, who.Generation, who.Protocol = j.MemberID, j.Generation, *j.Protocol
+		case kerr.MemberIDRequired.Code:
+			who.ID = j.MemberID
 		}
-	case *kmsg.HeartbeatResponse:
-		a.line = "beat " + code(v.ErrorCode)
-	case *kmsg.LeaveGroupResponse:
-		a.line = "leave " + code(v.ErrorCode)
-		for _, m := range v.Members {
-			a.line += fmt.Sprintf(", %s/%s %s", m.MemberID, text(m.InstanceID), code(m.ErrorCode))
-		}
-	case *kmsg.OffsetCommitResponse:
-		a.line = "commit " + code(v.Topics[0].Partitions[0].ErrorCode)
 	}
-	return a
-}
-
-func sayJoined(v *kmsg.JoinGroupResponse) string {
-	if v.ErrorCode != 0 {
-		return strings.TrimSpace(fmt.Sprintf("join %s %s", code(v.ErrorCode), v.MemberID))
-	}
-	line := fmt.Sprintf("generation %d of %s as %s", v.Generation, text(v.Protocol), v.MemberID)
-	if len(v.Members) == 0 {
-		return line + ", led by " + v.LeaderID
-	}
-	line += ", leads"
-	for _, m := range v.Members {
-		line += " " + m.MemberID
-		if m.InstanceID != nil {
-			line += "/" + *m.InstanceID
-		}
-		line += fmt.Sprintf("=%q", m.ProtocolMetadata)
-	}
-	if v.LeaderID != v.MemberID {
-		line += ", but leader is " + v.LeaderID
-	}
-	if v.SkipAssignment {
-		line += ", assigns nothing"
-	}
-	return line
-}
-
-func code(c int16) string {
-	if c == 0 {
-		return "ok"
-	}
-	return kerr.TypedErrorForCode(c).Message
-}
-
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
+	line, _ := scripts.SayMember(a.Response)
+	return []string{a.Who + ": " + line}
 }
 
 // look is describe and delete.
-func (p *player) look(what string, o options) (lines []string) {
-	group := o.take("group", "g")
+func (p *player) look(what string, o scripts.Options) []string {
+	group := o.Text("group", "g")
 	if what == "delete" {
 		r := &kmsg.DeleteGroupsRequest{Version: 2, Groups: []string{p.prefix + group}}
-		v, err := ask[*kmsg.DeleteGroupsResponse](p.ctx, p.addr, "x", r)
+		v, err := wire.Ask[*kmsg.DeleteGroupsResponse](p.ctx, p.addr, "x", r)
 		if err != nil {
 			p.t.Fatal(err)
 		}
-		return []string{"delete " + code(v.Groups[0].ErrorCode)}
+		return []string{"delete " + scripts.Code(v.Groups[0].ErrorCode)}
 	}
-	g := p.describe(group, int16(number(o.take("v", "6"))))
-	line := fmt.Sprintf("%s %q %q", g.State, g.ProtocolType, g.Protocol)
-	if g.ErrorCode != 0 {
-		line += " " + code(g.ErrorCode) + " " + text(g.ErrorMessage)
-	}
-	lines = append(lines, line)
-	for _, m := range g.Members {
-		lines = append(lines, fmt.Sprintf("%s/%s %s %s %q %q", m.MemberID, text(m.InstanceID), m.ClientID, m.ClientHost, m.ProtocolMetadata, m.MemberAssignment))
-	}
-	return lines
+	g := p.describe(group, int16(o.Number("v", 6)))
+	line, _ := scripts.SayMember(&g)
+	return strings.Split(line, "\n  ")
 }
 
 func (p *player) describe(group string, version int16) kmsg.DescribeGroupsResponseGroup {
 	r := &kmsg.DescribeGroupsRequest{Version: version, Groups: []string{p.prefix + group}}
-	v, err := ask[*kmsg.DescribeGroupsResponse](p.ctx, p.addr, "x", r)
+	v, err := wire.Ask[*kmsg.DescribeGroupsResponse](p.ctx, p.addr, "x", r)
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	return v.Groups[0]
 }
 
-// options are the words of a command: those with = by name, others in order.
-type options struct {
-	words []string
-	named map[string]string
-}
-
-func parse(words []string) options {
-	o := options{named: map[string]string{}}
-	for _, w := range words {
-		if name, value, ok := strings.Cut(w, "="); ok {
-			o.named[name] = repeated(value)
-		} else {
-			o.words = append(o.words, w)
+// checkState waits for the state of a group and the number of its members.
+func (p *player) checkState(c scripts.Command, want string) {
+	group, plain := strings.Fields(want)[0], generation.ReplaceAllString(want, "")
+	for end := time.Now().Add(patience); ; <-time.After(20 * time.Millisecond) {
+		d := p.describe(group, 5)
+		got := fmt.Sprintf("%s is %s, %d members", group, d.State, len(d.Members))
+		if d.State == "Dead" {
+			got = group + " is gone"
+		}
+		if got == plain {
+			return
+		}
+		if time.Now().After(end) {
+			p.mistaken(c, got, plain)
+			return
 		}
 	}
-	return o
 }
 
-// repeated reads "x*10" as ten times x.
-func repeated(text string) string {
-	if what, times, found := strings.Cut(text, "*"); found {
-		return strings.Repeat(what, int(number(times)))
-	}
-	return text
+func (p *player) mistaken(c scripts.Command, got, want any) {
+	p.wrong = append(p.wrong, fmt.Sprintf("line %d: %s\nanswered %q\nthe script says %q", c.Line, c.Text, got, want))
 }
 
-func (o options) take(name, otherwise string) string {
-	v, given := o.named[name]
-	delete(o.named, name)
-	if !given {
-		return otherwise
-	}
-	return v
-}
-
-func (o options) pointer(name string) *string {
-	if v, given := o.named[name]; given {
-		delete(o.named, name)
-		v = strings.ReplaceAll(v, "_", " ")
-		return &v
-	}
-	return nil
-}
-
-func number(text string) int64 {
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		panic(err) // a script's author reads it
-	}
-	return n
-}
-
-// metadata that begin with 0x are bytes.
-func metadata(text string) []byte {
-	if digits, ok := strings.CutPrefix(text, "0x"); ok {
-		if b, err := hex.DecodeString(digits); err == nil {
-			return b
+// learn remembers which real id stands for which of the script's.
+func (p *player) learn(want []string) {
+	for _, w := range want {
+		who, _, _ := strings.Cut(w, ":")
+		a := p.actors[who]
+		if id := toldID.FindStringSubmatch(w); id != nil && a != nil && a.ID != "" {
+			p.ids[id[1]] = a.ID
 		}
 	}
-	return []byte(text)
+}
+
+var (
+	isState    = regexp.MustCompile(`^(\S+) is (Empty|PreparingRebalance|CompletingRebalance|Stable|gone)\b`)
+	scriptID   = regexp.MustCompile(`\b([a-z][a-z0-9]*)(?:-\d+)+\b`)
+	toldID     = regexp.MustCompile(`(?:MEMBER_ID_REQUIRED|generation \d+ of \S+ as) (\S+?)(?:,|$)`)
+	uuid       = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	moment     = regexp.MustCompile(`^(?:\d+m)?(?:[\d.]+s|\d+ms) `)
+	message    = regexp.MustCompile(`GROUP_ID_NOT_FOUND .*`)
+	generation = regexp.MustCompile(` generation \d+,`)
+)
+
+// normal makes lines comparable: ids without what is random in them, members in order.
+func normal(lines []string) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		l = message.ReplaceAllString(uuid.ReplaceAllString(l, "0"), "GROUP_ID_NOT_FOUND")
+		l = scriptID.ReplaceAllString(l, "$1-#")
+		if before, members, found := strings.Cut(l, ", leads "); found {
+			members, rest, _ := strings.Cut(members, ", ")
+			all := strings.Fields(members)
+			slices.Sort(all)
+			l = before + ", leads " + strings.Join(all, " ") + ", " + rest
+		}
+		out[i] = l
+	}
+	slices.Sort(out)
+	return out
 }

@@ -9,16 +9,19 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/skeinstream/skein/internal/scripts"
 	"github.com/skeinstream/skein/interop/internal/admin"
 	"github.com/skeinstream/skein/interop/internal/report"
 	"github.com/skeinstream/skein/interop/internal/skein"
 	"github.com/skeinstream/skein/interop/internal/target"
+	"github.com/skeinstream/skein/interop/internal/wire"
 	"github.com/skeinstream/skein/interop/kafka"
 )
 
-// expiring are commands with the seconds at which they are sent. The retention is a minute, the least that there is. The
-// group "empty" has lost its member, "live" has one that subscribes to t, "simple" never had any.
-func expiring() []timed {
+// expiring are commands with the seconds at which they are sent, and what is answered from then on: what is to go may take a
+// while. The retention is a minute, the least that there is. The group "empty" has lost its member, "live" has one that
+// subscribes to t, "simple" never had any.
+func expiring(t *testing.T) []timed {
 	script := `
 0   join empty a topics=t
 0   sync empty a
@@ -38,6 +41,7 @@ func expiring() []timed {
 45  commit live as=b gen=1 u/9=1
 45  commit simple t/3=1
 45  commit empty t/9=1
+60  commit live as=b gen=1 t/9=1
 72  commit live as=b gen=1 t/9=2
 72  fetch live | t/0 1 | t/1 1 | t/9 2 | u/9 1
 72  fetch simple | t/3 1
@@ -46,11 +50,11 @@ func expiring() []timed {
 	for _, line := range strings.Split(strings.TrimSpace(script), "\n") {
 		command, answers, checked := strings.Cut(line, " | ")
 		words := strings.Fields(command)
-		t := timed{at: time.Duration(number(words[0])) * time.Second, words: words[1:]}
+		c := timed{at: scripts.Duration(t, words[0]+"s"), words: words[1:]}
 		if checked {
-			t.want = strings.Split(answers, " | ")
+			c.want = strings.Split(answers, " | ")
 		}
-		all = append(all, t)
+		all = append(all, c)
 	}
 	return all
 }
@@ -91,16 +95,31 @@ func expire(t *testing.T, name, addr string) {
 	if err := admin.CreateTopics(ctx, addr, 10, nil, "t", "u"); err != nil {
 		t.Fatal(err)
 	}
-	warmUp(ctx, t, addr)
-	p := &player{t: t, ctx: ctx, addr: addr, prefix: "expire-", ids: map[string]string{}}
+	if err := wire.WarmUp(ctx, addr); err != nil {
+		t.Fatal(err)
+	}
+	p := newPlayer(ctx, t, addr, "expire-")
 	start := time.Now()
-	for _, c := range expiring() {
+	for _, c := range expiring(t) {
 		<-time.After(time.Until(start.Add(c.at)))
-		got, _ := p.run(c.words)
-		slices.Sort(got)
+		got := p.until(c, soon)
 		if c.want != nil && !slices.Equal(got, c.want) || c.want == nil && strings.Contains(strings.Join(got, ""), "_") {
-			t.Errorf("second %v: %q answered %q, not %q", c.at.Seconds(), c.words, got, c.want)
+			t.Errorf("second %v, since %v: %q answered %q, not %q", c.at.Seconds(), time.Since(start), c.words, got, c.want)
 		}
 	}
 	report.Note(t, report.Shown, name, "lets offsets go, and keeps them, as KIP-211 says")
+}
+
+// soon is how long a broker on a busy machine may take to do what is due. Nothing else that matters happens meanwhile.
+const soon = 10 * time.Second
+
+// until asks until it is answered what is wanted, or for a while.
+func (p *player) until(c timed, patience time.Duration) []string {
+	for end := time.Now().Add(patience); ; <-time.After(200 * time.Millisecond) {
+		got, _ := p.run(c.words, max(1, len(c.want)))
+		slices.Sort(got)
+		if c.want == nil || slices.Equal(got, c.want) || time.Now().After(end) {
+			return got
+		}
+	}
 }
