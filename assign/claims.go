@@ -36,7 +36,8 @@ const disputed int32 = -2
 // claims for a partition the first heard counts, whatever the order of the
 // input (R-A17), and those who come too late are stale.
 func (x *index) settle(of func(*Member) claim) *claims {
-	h := hearing{x: x, c: &claims{owner: x.vacant()}, claims: make([]claim, len(x.order)), subscribed: x.Ints(len(x.names))}
+	x.claims = claims{owner: x.vacant()}
+	h := hearing{x: x, c: &x.claims, claims: make([]claim, len(x.order)), subscribed: x.Ints(len(x.names))}
 	for m := range h.claims {
 		h.claims[m] = of(x.member(int32(m)))
 	}

@@ -22,11 +22,15 @@ type index struct {
 	order, topicAt []int32
 	names          []string
 	place          map[string]int32 // topic name to place, where there are many
-	arena          *group.Arena
+	// What the fields above and the result of settle point to: one piece of memory for
+	// all of them, since small groups are planned for faster than pieces are found.
+	arena  group.Arena
+	group  group.Group
+	claims claims
 }
 
 func newIndex(in Input) (*index, error) {
-	x := &index{in: in, arena: &group.Arena{}}
+	x := &index{in: in}
 	if err := x.orderMembers(); err != nil {
 		return nil, err
 	}
@@ -134,7 +138,7 @@ func (x *index) orderTopics() (base []int32, err error) {
 // subscribe groups the members by what they subscribe to. Most have the list of
 // the one before them, so that names are looked up once a class, not once a member.
 func (x *index) subscribe(base []int32) {
-	b := group.NewBuilder(x.arena, base, len(x.order))
+	b := group.NewBuilder(&x.group, &x.arena, base, len(x.order))
 	var seen alike
 	for m := range int32(len(x.order)) {
 		topics := x.member(m).Topics
@@ -155,7 +159,13 @@ func (x *index) subscribe(base []int32) {
 			seen.add(look, m)
 		}
 		b.Begin()
-		x.eachTopic(topics, b.Subscribe)
+		next := int32(0)
+		for _, name := range topics {
+			if t, known := x.find(name, next); known {
+				b.Subscribe(t)
+				next = follow(next, t)
+			}
+		}
 		b.End(m)
 	}
 	x.Group = b.Group()
@@ -200,17 +210,6 @@ func outlineOf(names []string) outline {
 // sameNames reports whether two lists are equal; lists decoded together are one.
 func sameNames(a, b []string) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
-}
-
-// eachTopic calls do with the place of every known topic of a list.
-func (x *index) eachTopic(names []string, do func(int32)) {
-	next := int32(0)
-	for _, name := range names {
-		if t, known := x.find(name, next); known {
-			do(t)
-			next = follow(next, t)
-		}
-	}
 }
 
 // unordered is a hint for lists that are in no order.

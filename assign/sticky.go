@@ -109,7 +109,7 @@ func (x *index) solve(o Options, c *claims) ([]int32, error) {
 	if o.Fresh {
 		c = &claims{owner: x.vacant()}
 	}
-	p := &optimal.Problem{Group: x.Group, Owner: c.owner, Former: c.former, Slack: max(o.Slack, 0), RacksFirst: o.Racks == RacksBeforeMoves}
+	p := optimal.Problem{Group: x.Group, Owner: c.owner, Former: c.former, Slack: max(o.Slack, 0), RacksFirst: o.Racks == RacksBeforeMoves}
 	if o.Racks != RacksIgnored {
 		p.Racks = x.racks()
 	}

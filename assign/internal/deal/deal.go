@@ -25,7 +25,7 @@ type Problem struct {
 
 // Out deals. Its order is that of sources, topics, partitions and members.
 func Out(p *Problem) {
-	d := &dealer{p: p, count: p.Group.Ints(len(p.Hub))}
+	d := &dealer{p: p, count: p.Group.Ints(len(p.Hub)), pooled: p.Group.Room(fewPooled)}
 	for s := range int32(len(p.Sources.Class)) {
 		d.release(s)
 	}
@@ -34,6 +34,9 @@ func Out(p *Problem) {
 		d.deal(s)
 	}
 }
+
+// fewPooled is room for what is free of a topic in most groups.
+const fewPooled = 64
 
 type dealer struct {
 	p *Problem

@@ -8,8 +8,8 @@ import "slices"
 type Arena struct{ free []int32 }
 
 const (
-	arenaPiece = 1024
-	arenaLarge = 256 // longer lists are pieces of their own
+	arenaPiece = 1696 // a group of ten with a hundred partitions needs no second one
+	arenaLarge = 256  // longer lists are pieces of their own
 )
 
 // Ints returns n zeros. They must not be appended to.

@@ -12,9 +12,10 @@ type Builder struct {
 	classes interner
 }
 
-// NewBuilder starts a group of the given number of members; base is Group.Base.
-func NewBuilder(arena *Arena, base []int32, members int) *Builder {
-	b := &Builder{g: &Group{Arena: arena, Base: base, MemberClass: arena.Ints(members)}}
+// NewBuilder starts g, a group of the given number of members; base is Group.Base.
+func NewBuilder(g *Group, arena *Arena, base []int32, members int) Builder {
+	*g = Group{Arena: arena, Base: base, MemberClass: arena.Ints(members)}
+	b := Builder{g: g}
 	b.stamp = arena.Ints(len(base) - 1)
 	b.topics = arena.Room(len(base) - 1)
 	b.g.Topics = Lists{Start: arena.Room(2), Items: arena.Room(len(base) - 1)}

@@ -26,8 +26,8 @@ func (s *Sources) Supply(source int32) (n int32) {
 }
 
 // SourcesByTopic makes one source of every topic class.
-func (g *Group) SourcesByTopic() *Sources {
-	s := &Sources{Class: g.Positions(g.ClassTopics.Len()), Start: g.ClassTopics.Start, Runs: make([]Run, len(g.ClassTopics.Items))}
+func (g *Group) SourcesByTopic() Sources {
+	s := Sources{Class: g.Positions(g.ClassTopics.Len()), Start: g.ClassTopics.Start, Runs: make([]Run, len(g.ClassTopics.Items))}
 	for i, t := range g.ClassTopics.Items {
 		s.Runs[i] = Run{t, g.Base[t], g.Base[t+1]}
 	}
@@ -37,8 +37,8 @@ func (g *Group) SourcesByTopic() *Sources {
 // SourcesBy makes one source of all partitions of a topic class that have the
 // same kind. Kinds are numbered in the order in which they come up, so that
 // the result depends on nothing else.
-func (g *Group) SourcesBy(kind func(partition int32) Kind) *Sources {
-	s := &Sources{Start: []int32{0}}
+func (g *Group) SourcesBy(kind func(partition int32) Kind) Sources {
+	s := Sources{Start: []int32{0}}
 	for class := range int32(g.ClassTopics.Len()) {
 		number := map[Kind]int32{}
 		var of []int32 // kind number of each partition of the class
@@ -53,7 +53,7 @@ func (g *Group) SourcesBy(kind func(partition int32) Kind) *Sources {
 				of = append(of, n)
 			}
 		}
-		g.addSources(s, class, g.Invert(of, len(number)))
+		g.addSources(&s, class, g.Invert(of, len(number)))
 	}
 	return s
 }

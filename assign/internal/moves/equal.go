@@ -11,10 +11,9 @@ func (p *Problem) Equal() bool {
 // have one more than the others, and those who own so many come first, since
 // it saves a move. Everybody is filled up with what is left. It takes time linear in
 // the members.
-func (f *flow) solveEqual() {
-	p := f.p
+func (p *Problem) solveEqual(out Flow) {
 	members := p.Members.Of(0)
-	owned := p.Ints(len(p.Hub))
+	owned, load := p.Ints(len(p.Hub)), p.Ints(len(p.Hub))
 	for a, m := range p.Owners.Items {
 		owned[m] = p.Owned[a]
 	}
@@ -23,21 +22,21 @@ func (f *flow) solveEqual() {
 		more -= p.Low[m]
 	}
 	for _, m := range members {
-		f.load[m] = p.Low[m]
+		load[m] = p.Low[m]
 		if more > 0 && owned[m] >= p.High[m] && p.High[m] > p.Low[m] {
-			f.load[m]++
+			load[m]++
 			more--
 		}
 	}
 	for _, m := range members {
-		if more > 0 && f.load[m] < p.High[m] {
-			f.load[m]++
+		if more > 0 && load[m] < p.High[m] {
+			load[m]++
 			more--
 		}
-		f.out.Taken[m] = max(f.load[m]-owned[m], 0)
-		f.out.Through[0] += f.out.Taken[m]
+		out.Taken[m] = max(load[m]-owned[m], 0)
+		out.Through[0] += out.Taken[m]
 	}
 	for a, m := range p.Owners.Items {
-		f.out.Kept[a] = min(p.Owned[a], f.load[m])
+		out.Kept[a] = min(p.Owned[a], load[m])
 	}
 }

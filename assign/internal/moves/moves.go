@@ -85,15 +85,15 @@ func (f *Flow) Moves() bool {
 // Fewest computes a cheapest flow. There always is one that fits: level's boxes
 // are those of a plan that exists.
 func Fewest(p *Problem) Flow {
-	f := &flow{p: p, load: p.Ints(len(p.Hub))}
-	f.out = Flow{Kept: p.Ints(len(p.Owners.Items)), Through: p.Ints(len(p.Hubs.Items)), Taken: p.Ints(len(p.Hub))}
-	if p.Former != nil {
-		f.out.Returned = p.Ints(len(p.Supply))
-	}
+	out := Flow{Kept: p.Ints(len(p.Owners.Items)), Through: p.Ints(len(p.Hubs.Items)), Taken: p.Ints(len(p.Hub))}
 	if p.Equal() {
-		f.solveEqual()
-		return f.out
+		p.solveEqual(out)
+		return out
 	}
+	if p.Former != nil {
+		out.Returned = p.Ints(len(p.Supply))
+	}
+	f := &flow{p: p, out: out, load: p.Ints(len(p.Hub))}
 	if f.begin() {
 		f.reverse()
 		f.solve()

@@ -11,7 +11,8 @@ import (
 // its block, or a member of a lower block could fill its box with what belongs
 // to another; with slack the boxes are all there is.
 func (s *solver) movesProblem(price moves.Price) *moves.Problem {
-	p := &moves.Problem{Arena: s.Arena, Owners: s.owners, Owned: s.owned, Slack: s.Slack, Price: price}
+	s.moves = moves.Problem{Arena: s.Arena, Owners: s.owners, Owned: s.owned, Slack: s.Slack, Price: price}
+	p := &s.moves
 	p.Former, p.Once = s.former()
 	hubs := s.hubs()
 	p.Hub, p.Members = hubs.of, hubs.members

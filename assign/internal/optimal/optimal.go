@@ -46,9 +46,9 @@ type Solution struct {
 	Levels level.Levels
 }
 
-// Solve replaces p.Owner by the plan. It takes time linear in the partitions
-// plus that of a few flows over classes. The only error is ErrTooLarge.
-func Solve(p *Problem) (Solution, error) {
+// Solve replaces what is in p.Owner by the plan. It takes time linear in the
+// partitions plus that of a few flows over classes. The only error is ErrTooLarge.
+func Solve(p Problem) (Solution, error) {
 	s := &solver{Problem: p}
 	price, err := s.price()
 	if err != nil {
@@ -63,27 +63,34 @@ func Solve(p *Problem) (Solution, error) {
 		return Solution{Levels: s.levels}, nil
 	}
 	var before []int32
-	pairs := spread.Pairs(s.sources, m)
+	pairs := spread.Pairs(&s.sources, m)
 	if pairs <= spread.MostPairs {
 		before = append(s.Room(len(p.Owner)), p.Owner...)
 	}
-	deal.Out(&deal.Problem{Group: p.Group, Sources: s.sources, Problem: m, Flow: flow, Owned: s.owned, Owner: p.Owner})
+	s.deal = deal.Problem{Group: p.Group, Sources: &s.sources, Problem: m, Flow: flow, Owned: s.owned, Owner: p.Owner}
+	deal.Out(&s.deal)
 	if before != nil {
-		spread.Even(&spread.Problem{Group: p.Group, Sources: s.sources, Problem: m, Before: before, Owner: p.Owner, Pairs: pairs})
+		s.spread = spread.Problem{Group: p.Group, Sources: &s.sources, Problem: m, Before: before, Owner: p.Owner, Pairs: pairs}
+		spread.Even(&s.spread)
 	}
 	return Solution{Levels: s.levels}, nil
 }
 
 type solver struct {
-	*Problem
-	sources *group.Sources
+	Problem
+	sources group.Sources
 	// owners lists by source who owns some of it, owned how many.
 	owners group.Lists
 	owned  []int32
 	levels level.Levels
+	// What the steps are asked, in one piece of memory.
+	level  level.Problem
+	moves  moves.Problem
+	deal   deal.Problem
+	spread spread.Problem
 }
 
-func (s *solver) divide() *group.Sources {
+func (s *solver) divide() group.Sources {
 	if s.Racks == nil && s.Former == nil {
 		return s.SourcesByTopic()
 	}
@@ -125,7 +132,8 @@ func (s *solver) countOwned() {
 }
 
 func (s *solver) levelProblem() *level.Problem {
-	p := &level.Problem{Arena: s.Arena, Supply: s.Ints(s.ClassTopics.Len()), Size: s.Ints(s.Members.Len()), Subscribers: s.Subscribers, Ranges: s.Slack > 0}
+	s.level = level.Problem{Arena: s.Arena, Supply: s.Ints(s.ClassTopics.Len()), Size: s.Ints(s.Members.Len()), Subscribers: s.Subscribers, Ranges: s.Slack > 0}
+	p := &s.level
 	p.Owned = s.Ints(len(s.Subscribers.Items))
 	for c := range p.Size {
 		p.Size[c] = s.Members.Size(int32(c))

@@ -14,7 +14,7 @@ func randomProblem(r *rand.Rand) *Problem {
 	for range topics {
 		base = append(base, base[len(base)-1]+int32(r.IntN(6)))
 	}
-	b := group.NewBuilder(&group.Arena{}, base, members)
+	b := group.NewBuilder(&group.Group{}, &group.Arena{}, base, members)
 	for m := range int32(members) {
 		b.Begin()
 		for t := range int32(topics) {
