@@ -33,7 +33,7 @@ func groupSettings() []Def {
 		{Name: "skein.group.persist.protocols", Group: group, Type: Boolean, Default: "true",
 			Doc: "Whether all assignors that a member has named are kept in __consumer_offsets, not only the one that was chosen, so that a restart of the broker causes no rebalance."},
 		{Name: "skein.group.commit.ownership.check", Group: group, Type: Boolean, Default: "false",
-			Doc: "Whether a member may commit offsets only for partitions that the current generation has given it. Others are refused with ILLEGAL_GENERATION."},
+			Doc: "Whether a commit for a partition that the current generation has given to another member is refused, with ILLEGAL_GENERATION. Any member may commit partitions that nobody was given."},
 	}
 }
 
