@@ -12,6 +12,7 @@ func wantedAboutTransactions() []allowance {
 			reason: "A batch that is refused leaves nothing behind"},
 		{step: `^(Produce|TxnOffsetCommit) .*` + regexp.QuoteMeta(foreignText), path: `.*\.ErrorCode`, target: `INVALID_PRODUCER_ID_MAPPING|INVALID_REQUEST`,
 			diverges: true, reason: "Produce and TxnOffsetCommit under a transactional id that is not their producer's"},
+		{step: `^(ListOffsets|Fetch) .*-trimmed/0`, path: `.*\.(LastStable)?Offset`, kafka: `0`, target: `2`, reason: "With read_committed neither ListOffsets nor Fetch"},
 		{request: "EndTxn", step: `-zombie"`, path: `\.ErrorCode`, kafka: `none|INVALID_TXN_STATE`, target: `PRODUCER_FENCED`, element: true, diverges: true,
 			reason: "EndTxn v5 with the epoch before the current one is a retry where"},
 		{request: "AddPartitionsToTxn", step: regexp.QuoteMeta(againText), path: `.*`, diverges: true, reason: "One that names a transactional id twice gets an answer for each"},

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -16,6 +17,7 @@ const (
 	batchHeader   = 61
 	crcFrom       = 21 // the checksum covers everything from the attributes on
 	crcAt         = 17
+	lastDeltaAt   = 23
 	codecMask     = 7
 	controlBit    = 1 << 5
 )
@@ -83,6 +85,33 @@ func (s *side) content(batch kmsg.RecordBatch) string {
 		fmt.Fprintf(hash, "rest %q", records)
 	}
 	return fmt.Sprintf("%x", hash.Sum(nil)[:4])
+}
+
+// withoutLaterAborts leaves out aborted transactions that begin behind the records of an answer: Kafka lists some of them, up to
+// where its index says that a segment goes on.
+func withoutLaterAborts(r *kmsg.FetchResponse) {
+	for _, t := range r.Topics {
+		for i := range t.Partitions {
+			p := &t.Partitions[i]
+			end := endOf(p.RecordBatches)
+			p.AbortedTransactions = slices.DeleteFunc(p.AbortedTransactions, func(a kmsg.FetchResponseTopicPartitionAbortedTransaction) bool {
+				return a.FirstOffset >= end
+			})
+		}
+	}
+}
+
+// endOf is the offset behind the last whole batch; 0 without any.
+func endOf(b []byte) (end int64) {
+	for len(b) >= batchHeader {
+		size := batchOverhead + int(binary.BigEndian.Uint32(b[8:]))
+		if size > len(b) {
+			break
+		}
+		end = int64(binary.BigEndian.Uint64(b)) + int64(binary.BigEndian.Uint32(b[lastDeltaAt:])) + 1
+		b = b[size:]
+	}
+	return end
 }
 
 // recordTime is exact, but for markers, which have the broker's own.

@@ -15,7 +15,7 @@ import (
 // a line, whose answers are compared. It says nothing of what the answers are:
 // Kafka does. Lines are
 //
-//	topic NAME PARTITIONS, drop NAME
+//	topic NAME PARTITIONS, drop NAME, trim at=NAME/PARTITION before=OFFSET (DeleteRecords)
 //	join PLAYER, sync PLAYER, heartbeat PLAYER, leave ID…, commit PLAYER
 //	fetch GROUP…, forget (OffsetDelete), describe GROUP…, list, delete GROUP…, find KEY…
 //	wait DURATION, until PLAYER (its waiting request is answered)
@@ -131,6 +131,8 @@ func (r scriptReader) step(c command) (step, error) {
 		return r.w.createStep([]topicSpec{spec}, false), err
 	case "drop":
 		return dropStep(r.name(c.who())), nil
+	case "trim":
+		return r.w.trimStep(r.txnPlaces(c)[0], c.number("before", 0), 2), nil
 	case "wait":
 		d, err := time.ParseDuration(c.who())
 		return step{text: "wait " + c.who(), wait: wait{pause: d}}, err

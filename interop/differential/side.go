@@ -144,6 +144,8 @@ func (s *side) learn(response kmsg.Response) {
 				s.learnTopic(t.Topic, t.TopicID)
 			}
 		}
+	case *kmsg.FetchResponse:
+		withoutLaterAborts(r)
 	case *kmsg.MetadataResponse:
 		for _, t := range r.Topics {
 			if t.Topic != nil && t.ErrorCode == 0 && r.Version >= 10 {

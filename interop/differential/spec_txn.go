@@ -159,19 +159,24 @@ func (e endSpec) step() step {
 			return request
 		},
 		learn: func(s *side, response kmsg.Response) {
-			r := response.(*kmsg.EndTxnResponse)
-			if r.ErrorCode != 0 {
-				return
-			}
-			clear(s.actor(e.name).inside)
-			if e.version >= endRaises {
-				if p := (producer{r.ProducerID, r.ProducerEpoch}); p != s.actor(e.name).producer {
-					s.became(e.name, e.id, p)
-					s.actor(e.name).raised = true
-				}
+			if r := response.(*kmsg.EndTxnResponse); r.ErrorCode == 0 {
+				e.ended(s, producer{r.ProducerID, r.ProducerEpoch})
 			}
 		},
 		after: func(s *side, _ kmsg.Response) error { return s.settleTransaction(e.id) },
+	}
+}
+
+// ended notes who the producer is after an end.
+func (e endSpec) ended(s *side, now producer) {
+	a := s.actor(e.name)
+	clear(a.inside)
+	switch {
+	case e.version < endRaises:
+		a.raised = false // its epoch has been used
+	case now != a.producer:
+		s.became(e.name, e.id, now)
+		a.raised = true
 	}
 }
 

@@ -224,6 +224,10 @@ func (w *world) deleteRecords() step {
 		offset = -2
 	}
 	p.topic.trimmed = true
+	return w.trimStep(p, offset, version)
+}
+
+func (w *world) trimStep(p place, offset int64, version int16) step {
 	return step{
 		text: say("DeleteRecords", version, "%s before %d", p, offset),
 		request: func(*side) kmsg.Request {

@@ -56,7 +56,7 @@ func (w *txnWorld) txnMakers() []maker {
 		{5, w.initialise}, {3, w.recoverProducer}, {2, w.oddInit},
 		{9, w.add}, {4, w.addMany}, {5, w.addOffsets}, {26, w.send}, {18, w.txnCommit}, {17, w.end}, {3, w.mark},
 		{4, w.describeTxn}, {3, w.listTxn}, {4, w.describeProducers}, {8, w.fetch}, {5, w.readCommitted}, {5, w.listOffsets},
-		{9, w.fetchStable}, {5, w.commit}, {3, w.offsetDelete}, {1, w.deleteGroups}, {1, w.newTopic}, {1, w.dropInside}, {2, w.deleteRecords},
+		{9, w.fetchStable}, {5, w.commit}, {3, w.offsetDelete}, {1, w.deleteGroups}, {1, w.newTopic}, {1, w.dropInside},
 		{4, w.join}, {2, w.joinHandedOut}, {3, w.leaderSync}, {2, w.followerSync}, {2, w.heartbeat}, {2, w.leave}, {2, w.describe},
 	}
 }
