@@ -47,6 +47,8 @@ func TestHangingTransactionsAreFound(t *testing.T) {
 		t.Errorf("looking has changed something: %+v", f.requests)
 	}
 	c.want(c.fail(1, "", "txn", "find-hanging", "--topic", "order"), `no topic "order"`)
+	f.refuse[66] = kerr.TransactionalIDAuthorizationFailed // who does not answer might know it
+	c.want(c.fail(1, "", "txn", "find-hanging"), "cannot list the transactional ids of broker 1")
 }
 
 func TestHangingTransactionsAreShown(t *testing.T) {

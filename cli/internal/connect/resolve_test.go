@@ -200,3 +200,16 @@ func TestTOMLProfilesAreRead(t *testing.T) {
 		t.Errorf("%v, %v", o.Bootstrap, err)
 	}
 }
+
+// TestTheSameClusterIsReachedByWhatWasGiven: for commands that are shown. Secrets are not.
+func TestTheSameClusterIsReachedByWhatWasGiven(t *testing.T) {
+	f := NewFlags()
+	args := []string{"--bootstrap", "a:1,b:2", "--tls", "--sasl-password=hidden", "--sasl-token", "hidden", "--profile", "prod", "--timeout=3s"}
+	if err := f.FlagSet().Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	got := f.Given()
+	if want := []string{"--bootstrap", "a:1,b:2", "--timeout", "3s", "--tls=true", "--profile", "prod"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
