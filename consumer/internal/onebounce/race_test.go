@@ -1,0 +1,5 @@
+//go:build race
+
+package onebounce
+
+const underRace = true
