@@ -23,6 +23,7 @@ const (
 
 // simulate runs one seed. It is made for a bubble.
 func simulate(t *testing.T, seed uint64) (r *eossim.Result) {
+	defer runtime.GC()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // the collector's workers would change the order of goroutines
 	synctest.Test(t, func(*testing.T) {
 		r = eossim.Run(seed, func(files vfs.FS, settings map[string]string, random io.Reader) (eossim.Broker, error) {

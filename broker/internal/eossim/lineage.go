@@ -30,7 +30,10 @@ func (l *lineage) run(instances int) {
 	var others sync.WaitGroup
 	defer others.Wait()
 	for i := range instances - 1 {
-		until := starts[i+1] + spread(l.dice, 3*time.Second) - spread(l.dice, time.Second)
+		until := starts[i+1] + spread(l.dice, 4*time.Second)
+		if l.dice.IntN(3) == 0 {
+			until = starts[i+1] - spread(l.dice, time.Second)
+		}
 		others.Go(func() {
 			time.Sleep(starts[i])
 			p := l.instance(i)
@@ -58,7 +61,7 @@ func (l *lineage) instance(number int) *producer {
 }
 
 // writing is a life of writing to random partitions, in so many transactions in which it also commits the number of the
-// transaction as an offset. done counts for all instances of the lineage.
+// transaction as an offset.
 func (w *world) writing(group string, partitions []history.Partition, transactions int) func(p *producer) error {
 	return func(p *producer) error {
 		if err := p.initialise(false); err != nil {
