@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"errors"
 	"regexp"
 	"slices"
 
@@ -77,12 +78,23 @@ func newTransactionFilter(req *kmsg.ListTransactionsRequest, now int64) (*transa
 	for _, id := range req.ProducerIDFilters {
 		f.producers[id] = true
 	}
+	var err error
 	if p := req.TransactionalIDPattern; p != nil && *p != "" {
-		var err error
-		f.pattern, err = regexp.Compile(`^(?:` + *p + `)$`)
-		return f, err
+		f.pattern, err = compilePattern(*p)
 	}
-	return f, nil
+	return f, err
+}
+
+// patternBytes bounds a pattern: what is made of it takes up to a few thousand times its size.
+const patternBytes = 4 << 10
+
+var errPattern = errors.New("the pattern is too long")
+
+func compilePattern(pattern string) (*regexp.Regexp, error) {
+	if len(pattern) > patternBytes {
+		return nil, errPattern
+	}
+	return regexp.Compile(`^(?:` + pattern + `)$`)
 }
 
 func (f *transactionFilter) fits(l *txn.Listed) bool {

@@ -6,65 +6,15 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/skeinstream/skein/broker/internal/group"
-	"github.com/skeinstream/skein/broker/internal/machine"
 	"github.com/skeinstream/skein/broker/internal/server"
 	"github.com/skeinstream/skein/internal/vfs"
 )
-
-// machineGroups is a real machine without a log: one shard, on the callers' goroutines, and no time passes.
-type machineGroups struct {
-	mu      sync.Mutex
-	machine *group.Machine
-	next    machine.Token
-	waiting map[machine.Token]func(any, error)
-}
-
-func newMachineGroups() *machineGroups {
-	return &machineGroups{
-		machine: group.New(group.Settings{
-			MaxSessionTimeout: time.Hour, MaxSize: 3, OffsetMetadataMax: 10, UnionAdmission: true, ProtocolsPersisted: true, CommitOwnershipCheck: true,
-		}),
-		waiting: map[machine.Token]func(any, error){},
-	}
-}
-
-func (g *machineGroups) Prepare(done func(error)) { done(nil) }
-
-func (g *machineGroups) Do(_ string, in any, done func(any, error)) {
-	for _, r := range g.step(in, done) {
-		r()
-	}
-}
-
-func (g *machineGroups) step(in any, done func(any, error)) (replies []func()) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	now := time.UnixMilli(1_000_000)
-	g.next++
-	g.waiting[g.next] = done
-	out := g.machine.Step(now, g.next, in)
-	for _, r := range out.Records {
-		g.machine.Apply(r)
-	}
-	for _, r := range out.Replies {
-		to := g.waiting[r.To]
-		delete(g.waiting, r.To)
-		replies = append(replies, func() { to(r.Value, nil) })
-	}
-	return replies
-}
-
-func (g *machineGroups) All(in any, done func([]any, error)) {
-	g.Do("", in, func(reply any, err error) { done([]any{reply}, err) })
-}
 
 // panics notes that a handler has panicked: the server logs nothing else as an error.
 type panics struct {
@@ -87,7 +37,7 @@ func (p *panics) Handle(_ context.Context, r slog.Record) error {
 // FuzzGroupRequests sends the same few bytes as requests of every kind about groups to a machine that has seen others: none
 // of them may panic, and every one is answered, closes its connection, or waits in the machine.
 func FuzzGroupRequests(f *testing.F) {
-	b := startWith(f, vfs.NewMemory(), nil, newMachineGroups())
+	b := startWith(f, vfs.NewMemory(), nil, playedGroups())
 	b.create(topic("a", 4, 1))
 	for _, req := range groupRequests(b, "g") {
 		e := b.table[req.Key()]
@@ -100,25 +50,32 @@ func FuzzGroupRequests(f *testing.F) {
 	s := server.New(server.Config{Logger: slog.New(p)}, b.Handler)
 	f.Cleanup(func() { _ = s.Shutdown(context.Background()) })
 	f.Fuzz(func(t *testing.T, key, version int16, body []byte) {
-		e, ok := b.table[key]
-		if !ok || len(groupEntriesOf(key)) == 0 || version < e.min || version > e.max || len(body) > 1<<16 {
-			return
-		}
-		near, far := net.Pipe()
-		served := make(chan struct{})
-		go func() {
-			defer close(served)
-			s.ServeConn(far, testListener)
-		}()
-		_, _ = near.Write(frameOf(key, version, b.Flexible(key, version), body))
-		_ = near.SetReadDeadline(time.Now().Add(20 * time.Millisecond)) // it may wait
-		checkAnswer(t, b, near, key, version)
-		_ = near.Close()
-		<-served
-		if what := p.seen.Load(); what != nil {
-			t.Fatalf("%s v%d %x: %s", kmsg.NameForKey(key), version, body, *what)
+		if len(groupEntriesOf(key)) > 0 {
+			b.fuzzed(t, s, p, key, version, body)
 		}
 	})
+}
+
+// fuzzed sends a request over a connection of its own to s, whose errors p notes.
+func (b *testBroker) fuzzed(t *testing.T, s *server.Server, p *panics, key, version int16, body []byte) {
+	e, ok := b.table[key]
+	if !ok || version < e.min || version > e.max || len(body) > 1<<16 {
+		return
+	}
+	near, far := net.Pipe()
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		s.ServeConn(far, testListener)
+	}()
+	_, _ = near.Write(frameOf(key, version, b.Flexible(key, version), body))
+	_ = near.SetReadDeadline(time.Now().Add(20 * time.Millisecond)) // it may wait
+	checkAnswer(t, b, near, key, version)
+	_ = near.Close()
+	<-served
+	if what := p.seen.Load(); what != nil {
+		t.Fatalf("%s v%d %x: %s", kmsg.NameForKey(key), version, body, *what)
+	}
 }
 
 func groupEntriesOf(key int16) (found []entry) {

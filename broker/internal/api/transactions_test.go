@@ -283,7 +283,7 @@ func TestEndTxn(t *testing.T) {
 	})
 }
 
-// R-K28, R-K31: markers become marks, in order, and what has become of each stands where it was asked for.
+// R-K28, R-K31: markers become marks, in order, and what has become of each stands where it was asked for, as often as it was.
 func TestWriteTxnMarkers(t *testing.T) {
 	f := &fakeTransactions{codes: []int16{0, 47, 3}}
 	withTransactions(t, nil, f, &fakeGroups{}, func(b *testBroker) {
@@ -295,7 +295,7 @@ func TestWriteTxnMarkers(t *testing.T) {
 		}
 		req := kmsg.NewPtrWriteTxnMarkersRequest()
 		req.Markers = []kmsg.WriteTxnMarkersRequestMarker{
-			marker(7, 2, kmsg.WriteTxnMarkersRequestMarkerTopic{Topic: "a", Partitions: []int32{0, 2}}),
+			marker(7, 2, kmsg.WriteTxnMarkersRequestMarkerTopic{Topic: "a", Partitions: []int32{0, 2, 0}}),
 			marker(8, -1, kmsg.WriteTxnMarkersRequestMarkerTopic{Topic: "a", Partitions: []int32{1}}),
 			marker(9, 0, kmsg.WriteTxnMarkersRequestMarkerTopic{Topic: "nope", Partitions: []int32{9}}),
 			marker(10, 0),
@@ -311,7 +311,7 @@ func TestWriteTxnMarkers(t *testing.T) {
 					}
 				}
 			}
-			if !slices.Equal(codes, []int16{0, 47, 42, 3}) || len(got.Markers) != 4 || got.Markers[2].ProducerID != 9 || got.Markers[2].Topics[0].Topic != "nope" {
+			if !slices.Equal(codes, []int16{0, 47, 0, 42, 3}) || len(got.Markers) != 4 || got.Markers[2].ProducerID != 9 || got.Markers[2].Topics[0].Topic != "nope" {
 				t.Errorf("v%d: %+v", v, got)
 			}
 			mark := Mark{Topic: "a", Partition: 0, ProducerID: 7, ProducerEpoch: 2, CoordinatorEpoch: 5, Commit: true, Raised: v == 2}
