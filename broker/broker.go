@@ -127,6 +127,9 @@ func (b *Broker) makeDirectory(dir string) error {
 }
 
 func (b *Broker) openCatalog(context.Context) (err error) {
+	if err := mayFound(b.cfg.files, b.cfg.Dir); err != nil {
+		return err
+	}
 	b.catalog, err = catalog.Open(b.cfg.files, filepath.Join(b.cfg.Dir, catalogDir), catalog.Options{
 		Random:    b.cfg.random,
 		Published: b.published,

@@ -75,8 +75,9 @@ func examine(ctx context.Context, dir string, repair bool, report func(LogReport
 }
 
 func examineOn(ctx context.Context, fs vfs.FS, dir string, repair bool, report func(LogReport)) (err error) {
-	if _, err := fs.Stat(filepath.Join(dir, catalogDir)); err != nil {
-		return fmt.Errorf("examining %s: this is no data directory of a broker: %w", dir, err)
+	gone, err := examinable(fs, dir)
+	if err != nil {
+		return fmt.Errorf("examining %s: %w", dir, err)
 	}
 	lock, err := fs.Lock(filepath.Join(dir, lockFile))
 	if errors.Is(err, vfs.ErrLocked) {
@@ -86,7 +87,8 @@ func examineOn(ctx context.Context, fs vfs.FS, dir string, repair bool, report f
 		return fmt.Errorf("examining %s: %w", dir, err)
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	known := examineCatalog(fs, dir, repair, report)
+	known := examineCatalog(fs, dir, gone, repair, report)
+	repair = repair && known != nil // what a later version has written is left alone
 	if !examineWAL(ctx, fs, dir, repair, known, report) {
 		return nil // nothing can be said of the logs without it
 	}

@@ -15,12 +15,15 @@ import (
 const notesMax = 20
 
 // examineCatalog reports a catalog that does not open, or that lacks topics whose directories are there, and returns what
-// it has, nil when it cannot be read.
-func examineCatalog(fs vfs.FS, dir string, repair bool, report func(LogReport)) *catalog.Snapshot {
+// it has, nil when it cannot be read. It is gone when it is missing though there was one.
+func examineCatalog(fs vfs.FS, dir string, gone, repair bool, report func(LogReport)) *catalog.Snapshot {
 	r := LogReport{Partition: Catalog}
-	x, err := catalog.Examine(fs, filepath.Join(dir, catalogDir))
+	x, err := salvageCatalog(fs, filepath.Join(dir, catalogDir), gone)
 	if err != nil {
 		r.Err, r.Offline = err, true
+		if repair {
+			r.Notes = append(r.Notes, "nothing is repaired before it can be read")
+		}
 		report(r)
 		return nil
 	}
@@ -40,6 +43,13 @@ func examineCatalog(fs vfs.FS, dir string, repair bool, report func(LogReport)) 
 		report(r)
 	}
 	return x.Snapshot
+}
+
+func salvageCatalog(fs vfs.FS, dir string, gone bool) (*catalog.Salvage, error) {
+	if gone {
+		return catalog.Gone(dir), nil
+	}
+	return catalog.Examine(fs, dir)
 }
 
 // adopt makes topics known again that a damaged catalog has lost. Their settings are lost too, so they get some under which
@@ -70,7 +80,10 @@ func adopted(u partition.Unknown) *catalog.Topic {
 
 // lossNotes tell what is lost of the catalog.
 func lossNotes(x *catalog.Salvage) (notes []string) {
-	if x.Lost > 0 {
+	switch {
+	case x.Unknown:
+		notes = append(notes, "nobody knows how many changes of topics and settings are lost: look at the topics and their settings, since older ones may hold")
+	case x.Lost > 0:
 		notes = append(notes, fmt.Sprintf("about %d changes of topics and settings are lost: look at the settings of topics, since older ones may hold", x.Lost))
 	}
 	for _, passed := range x.Passed {

@@ -59,9 +59,42 @@ func openLog(fsys vfs.FS, dir string) (*logFile, *Snapshot, error) {
 	return l, s, l.open()
 }
 
-// prepare makes the directory with an empty log in it when there is neither log nor snapshot. What is there, and what was
-// there before, is durable by name afterwards: who made it may have been killed before that.
+// Missing reports whether the catalog in dir says nothing at all, as before the first change has been made in it.
+func Missing(fsys vfs.FS, dir string) (bool, error) {
+	if _, err := fsys.Stat(path.Join(dir, snapName)); !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	content, err := vfs.ReadFile(fsys, path.Join(dir, logName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	rest, err := checkHeader(content, logKind)
+	if err != nil { // that is damage
+		return false, nil
+	}
+	_, _, whole := cutFrame(rest)
+	return len(rest) == 0 || !whole && torn(rest), nil
+}
+
+// prepare makes the directory with an empty log in it when there is neither log nor snapshot.
 func prepare(fsys vfs.FS, dir string) error {
+	if err := makeDir(fsys, dir); err != nil {
+		return err
+	}
+	for _, name := range []string{logName, snapName} {
+		if _, err := fsys.Stat(path.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return writeWhole(fsys, dir, logName, appendHeader(nil, logKind))
+}
+
+// makeDir makes the directory. What is there, and what was there before, is durable by name afterwards: who made it may have
+// been killed before that.
+func makeDir(fsys vfs.FS, dir string) error {
 	if err := fsys.MkdirAll(dir); err != nil {
 		return err
 	}
@@ -70,12 +103,7 @@ func prepare(fsys vfs.FS, dir string) error {
 			return err
 		}
 	}
-	for _, name := range []string{logName, snapName} {
-		if _, err := fsys.Stat(path.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return writeWhole(fsys, dir, logName, appendHeader(nil, logKind))
+	return nil
 }
 
 // writeWhole puts content into a file in one step: after a crash there is the old file or the new one.

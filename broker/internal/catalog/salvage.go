@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path"
 
 	"github.com/skeinstream/skein/internal/vfs"
@@ -26,7 +27,8 @@ type Damage struct {
 type Salvage struct {
 	Snapshot *Snapshot
 	Damage   []Damage // none: the catalog opens, and this is what it has
-	Lost     int64    // how many changes cannot be read
+	Lost     int64    // how many changes cannot be read, as far as anybody knows
+	Unknown  bool     // nobody knows how many more are lost
 	Passed   []string // what stands behind the damage and does not follow from what can be read, in words
 
 	draft draft
@@ -56,7 +58,7 @@ func (x *Salvage) readSnapshot(fsys vfs.FS, name string) (known bool, err error)
 		return false, err
 	case damaged:
 		x.damage(name, 0, 0, damage.Reason+": all changes up to it are lost, and those behind it are in the log")
-		x.Lost++
+		x.Unknown = true
 		return true, nil
 	case err != nil:
 		return false, err
@@ -75,7 +77,7 @@ func (x *Salvage) readLog(fsys vfs.FS, name string, must bool) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		if must {
 			x.damage(name, 0, 0, "it is missing: the changes after the snapshot are lost")
-			x.Lost++
+			x.Unknown = true
 		}
 		return nil
 	}
@@ -152,6 +154,7 @@ func (x *Salvage) replayFrame(name string, at int64, body []byte) error {
 			x.damage(name, at, 0, fmt.Sprintf("change %d follows change %d", c.Sequence, before))
 		}
 		x.Lost += missing
+		x.Unknown = x.Unknown && before > 0 // else this is how much it was
 	}
 	x.draft.sequence = c.Sequence
 	for _, r := range c.Records {
@@ -164,7 +167,7 @@ func (x *Salvage) replayFrame(name string, at int64, body []byte) error {
 
 // apply applies one record. Its error is of one that a later version has written.
 func (x *Salvage) apply(name string, at int64, r Record) error {
-	if made := r.TopicCreated; made != nil && x.Lost > 0 {
+	if made := r.TopicCreated; made != nil && x.lossy() {
 		if was := x.draft.Topic(made.Name); was != nil && was.ID != made.ID { // its deletion is among what is lost
 			_ = x.draft.apply(Record{TopicDeleted: &TopicDeleted{ID: was.ID}})
 		}
@@ -183,6 +186,9 @@ func (x *Salvage) apply(name string, at int64, r Record) error {
 	return nil
 }
 
+// lossy reports whether anything is lost.
+func (x *Salvage) lossy() bool { return x.Lost > 0 || x.Unknown }
+
 // producerIDsLost is more producer ids than may have been handed out by changes that are lost.
 const producerIDsLost = 1 << 40
 
@@ -192,10 +198,14 @@ const startsLost = 1 << 20
 // Fences are records that keep from being given twice what lost changes have given: leader epochs, of which the logs have
 // those up to epoch, and producer ids. There are none when nothing is lost.
 func (x *Salvage) Fences(epoch int32) []Record {
-	if x.Lost == 0 {
+	if !x.lossy() {
 		return nil
 	}
-	starts := max(x.Snapshot.starts, epoch) + int32(min(x.Lost, startsLost))
+	lost := min(x.Lost, startsLost)
+	if x.Unknown {
+		lost = startsLost
+	}
+	starts := int32(min(max(int64(x.Snapshot.starts), int64(epoch))+lost, math.MaxInt32-startsLost))
 	return []Record{
 		{Started: &Started{Count: starts}},
 		{ProducerIDsSet: &ProducerIDsSet{Next: x.Snapshot.producerIDs + producerIDsLost}},
@@ -219,6 +229,9 @@ func (x *Salvage) Repair(fsys vfs.FS, dir string, also ...Record) error {
 // rewrite puts s into the snapshot file and empties the log. A crash between the two leaves changes in the log that the
 // snapshot has.
 func rewrite(fsys vfs.FS, dir string, s *Snapshot) error {
+	if err := makeDir(fsys, dir); err != nil {
+		return err
+	}
 	for _, name := range []string{snapName, logName} {
 		if _, err := vfs.SaveAside(fsys, path.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -228,4 +241,11 @@ func rewrite(fsys vfs.FS, dir string, s *Snapshot) error {
 		return err
 	}
 	return writeWhole(fsys, dir, logName, appendHeader(nil, logKind))
+}
+
+// Gone is the salvage of a catalog in dir that is missing though there was one.
+func Gone(dir string) *Salvage {
+	x := &Salvage{Snapshot: emptySnapshot(), Unknown: true}
+	x.damage(path.Join(dir, logName), 0, 0, "it is missing: all that was known of topics and settings is lost")
+	return x
 }

@@ -139,10 +139,14 @@ func compareLoss(t *testing.T, had, has *catalog.Snapshot, lost string) {
 // compareFences checks that nothing is given twice that may have been given by a change that is lost.
 func compareFences(t *testing.T, x *catalog.Salvage, c *catalog.Catalog) {
 	t.Helper()
-	if first := must[int64](t)(c.NextProducerIDs(t.Context(), 1)); first < 8000 || x.Lost == 0 {
+	if first := must[int64](t)(c.NextProducerIDs(t.Context(), 1)); first < 8000 || x.Lost == 0 && !x.Unknown {
 		t.Errorf("producer id %d is given a second time, %d changes lost", first, x.Lost)
 	}
-	if c.StartCount() <= 51 {
+	most := int32(51)
+	if x.Unknown { // any number of starts may be among what is lost
+		most = 1 << 20
+	}
+	if c.StartCount() <= most {
 		t.Errorf("start %d", c.StartCount())
 	}
 }
