@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -49,23 +48,15 @@ func (m *groupModel) clone() *groupModel {
 }
 
 // groupCrash is a disk as the end of a broker has left it.
-type groupCrash struct {
-	disk  *vfs.Memory
-	model *groupModel
-	where string
-}
+type groupCrash = wreck[*groupModel]
 
 // groupRun is a group whose members come, go, rejoin and commit, on a disk that is looked at before some of its changes.
 type groupRun struct {
 	*house
+	wrecks[*groupModel]
 	dice    *rand.Rand
 	members []*member
 	ops     []string
-
-	mu      sync.Mutex // guards what follows
-	model   *groupModel
-	crashes []*groupCrash
-	changes int
 }
 
 const groupCrashStride = 2
@@ -77,35 +68,27 @@ func TestAGroupSurvivesACrashAtAnyChangeOfTheDisk(t *testing.T) {
 	if underRace {
 		seeds = 1
 	}
-	for seed := range seeds {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			t.Parallel()
-			var r *groupRun
-			synctest.Test(t, func(t *testing.T) { r = runGroup(t, seed) })
-			for _, c := range r.crashes {
-				synctest.Test(t, c.check)
-				if t.Failed() {
-					t.Fatalf("did %v", r.ops)
-				}
-			}
-			t.Logf("%d crashes at %d changes of the disk", len(r.crashes), r.changes)
-		})
-	}
+	surviveWrecks(t, seeds, runGroup, checkGroup)
 }
 
-func runGroup(t *testing.T, seed uint64) *groupRun {
+func runGroup(t *testing.T, seed uint64) (*wrecks[*groupModel], []string) {
 	disk := vfs.NewMemory()
 	r := &groupRun{
 		house: &house{t: t, disk: disk, faults: vfs.NewFaults(disk), settings: groupCrashSettings()},
 		dice:  rand.New(rand.NewPCG(seed, 11)),
-		model: &groupModel{sights: []sight{{state: "Dead"}}, offsets: map[int32][]int64{}},
 	}
+	r.seed, r.model = seed, &groupModel{sights: []sight{{state: "Dead"}}, offsets: map[int32][]int64{}}
 	r.open()
 	r.createTopic("t", 3)
 	for p := range int32(3) {
 		r.model.offsets[p] = []int64{-1}
 	}
-	r.faults.BeforeMutation(func(n int, op vfs.Op, name string) { r.look(seed, n, fmt.Sprintf("change %d (%d %s)", n, op, name)) })
+	r.follow(r.faults, disk, func(n int, _ *groupModel) int {
+		if n%groupCrashStride != int(seed)%groupCrashStride {
+			return 0
+		}
+		return 1
+	})
 	for range 60 {
 		if err := r.step(); err != nil {
 			t.Errorf("%v: %v", r.ops, err)
@@ -113,35 +96,17 @@ func runGroup(t *testing.T, seed uint64) *groupRun {
 		}
 	}
 	r.shutdown()
-	return r
-}
-
-// look takes the disk as a crash now would leave it.
-func (r *groupRun) look(seed uint64, n int, where string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.changes++
-	if n%groupCrashStride != int(seed)%groupCrashStride {
-		return
-	}
-	model := r.model.clone()
-	r.crashes = append(r.crashes,
-		&groupCrash{r.disk.KillClone(), model, fmt.Sprintf("seed %d, killed before %s", seed, where)},
-		&groupCrash{r.disk.CrashClone(seed<<32 + uint64(n)), model, fmt.Sprintf("seed %d, power cut before %s", seed, where)})
+	return &r.wrecks, r.ops
 }
 
 // may says that the group may look so from now on.
 func (r *groupRun) may(s sight) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.model.sights = append(r.model.sights, s)
+	r.know(func(m *groupModel) { m.sights = append(m.sights, s) })
 }
 
 // does says that it does.
 func (r *groupRun) does(s sight) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.model.sights = []sight{s}
+	r.know(func(m *groupModel) { m.sights = []sight{s} })
 }
 
 // step does one thing.
@@ -268,31 +233,27 @@ func (r *groupRun) commits() error {
 	m, p := r.members[r.dice.IntN(len(r.members))], int32(r.dice.IntN(3))
 	value := int64(len(r.ops))
 	r.ops = append(r.ops, fmt.Sprintf("commits %d to %d", value, p))
-	r.mu.Lock()
-	r.model.offsets[p] = append(r.model.offsets[p], value)
-	r.mu.Unlock()
+	r.know(func(m *groupModel) { m.offsets[p] = append(m.offsets[p], value) })
 	if err := commitOffset(m.w, "g", m, "t", p, value); err != nil {
 		return fmt.Errorf("committing: %w", err)
 	}
-	r.mu.Lock()
-	r.model.offsets[p] = []int64{value}
-	r.mu.Unlock()
+	r.know(func(m *groupModel) { m.offsets[p] = []int64{value} })
 	return nil
 }
 
-// check opens a broker on what is left, and twice, since the second has nothing to recover.
-func (c *groupCrash) check(t *testing.T) {
+// checkGroup opens a broker on what is left, and twice, since the second has nothing to recover.
+func checkGroup(t *testing.T, c *groupCrash) {
 	h := &house{t: t, disk: c.disk, settings: groupCrashSettings()}
 	h.open()
-	seen := c.look(h)
+	seen := lookAtGroup(h, c)
 	h.restart()
-	if again := c.look(h); !again.equal(seen) {
+	if again := lookAtGroup(h, c); !again.equal(seen) {
 		t.Errorf("%s: %v, and after a clean restart %v", c.where, seen, again)
 	}
 	h.shutdown()
 }
 
-func (c *groupCrash) look(h *house) sight {
+func lookAtGroup(h *house, c *groupCrash) sight {
 	w := h.wire()
 	for p, possible := range c.model.offsets {
 		var got int64

@@ -5,9 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"sync"
+	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/skeinstream/skein/broker/internal/txn"
@@ -33,23 +32,15 @@ func (m *txnModel) clone() *txnModel {
 }
 
 // txnCrash is a disk as the end of a broker has left it.
-type txnCrash struct {
-	disk  *vfs.Memory
-	model *txnModel
-	where string
-}
+type txnCrash = wreck[*txnModel]
 
 // txnRun is one producer on a disk that is looked at before some of its changes.
 type txnRun struct {
 	*house
+	wrecks[*txnModel]
 	dice *rand.Rand
 	p    *txnProducer
 	two  bool // ends have two phases, since partitions are said to be unreachable
-
-	mu      sync.Mutex // guards what follows
-	model   *txnModel
-	crashes []*txnCrash
-	changes int
 }
 
 func crashPartitions() []partitionName { return []partitionName{{"a", 0}, {"a", 1}, {"b", 0}} }
@@ -67,30 +58,17 @@ func TestTransactionsSurviveACrashAtAnyChangeOfTheDisk(t *testing.T) {
 	if underRace {
 		seeds = 2
 	}
-	for seed := range seeds {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			t.Parallel()
-			var r *txnRun
-			synctest.Test(t, func(t *testing.T) { r = runTransactions(t, seed) })
-			for _, c := range r.crashes {
-				synctest.Test(t, c.check)
-				if t.Failed() {
-					return
-				}
-			}
-			t.Logf("%d crashes at %d changes of the disk", len(r.crashes), r.changes)
-		})
-	}
+	surviveWrecks(t, seeds, runTransactions, checkTransactions)
 }
 
 // runTransactions makes some transactions: seeds tell the protocols and the forms of ends apart.
-func runTransactions(t *testing.T, seed uint64) *txnRun {
+func runTransactions(t *testing.T, seed uint64) (*wrecks[*txnModel], []string) {
 	disk := vfs.NewMemory()
 	r := &txnRun{
 		house: &house{t: t, disk: disk, faults: vfs.NewFaults(disk), settings: txnCrashSettings()},
 		dice:  rand.New(rand.NewPCG(seed, 12)), two: seed%2 == 1,
-		model: &txnModel{parts: map[int][]partitionName{}, offsets: map[int]bool{}},
 	}
+	r.seed, r.model = seed, &txnModel{parts: map[int][]partitionName{}, offsets: map[int]bool{}}
 	r.open()
 	r.createTopic("a", 2)
 	r.createTopic("b", 1)
@@ -98,7 +76,7 @@ func runTransactions(t *testing.T, seed uint64) *txnRun {
 	if seed%4 >= 2 {
 		r.p.old()
 	}
-	r.faults.BeforeMutation(func(n int, op vfs.Op, name string) { r.look(seed, n, fmt.Sprintf("change %d (%d %s)", n, op, name)) })
+	r.follow(r.faults, disk, func(n int, m *txnModel) int { return txnCuts(seed, n, m) })
 	r.must(r.p.begin())
 	for i := range 12 {
 		if err := r.transaction(i); err != nil {
@@ -107,34 +85,27 @@ func runTransactions(t *testing.T, seed uint64) *txnRun {
 		}
 	}
 	r.shutdown()
-	return r
+	return &r.wrecks, nil
 }
 
-// look takes the disk as a crash now would leave it: in several ways while a transaction ends, else at every third change.
-func (r *txnRun) look(seed uint64, n int, where string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.changes++
-	cuts := 0
-	if ending := len(r.model.ends) > 0 && r.model.ends[len(r.model.ends)-1] == "asked"; ending {
-		cuts = 4
-	} else if n%3 == int(seed)%3 {
-		cuts = 1
+// valueOf names transaction i, sometimes at such length that it goes to a segment at once.
+func valueOf(i int, dice *rand.Rand) string {
+	value := strconv.Itoa(i)
+	if dice.IntN(6) == 0 {
+		value += strings.Repeat(" ", 300<<10)
 	}
-	if cuts == 0 {
-		return
-	}
-	model := r.model.clone()
-	r.crashes = append(r.crashes, &txnCrash{r.disk.KillClone(), model, fmt.Sprintf("seed %d, killed before %s", seed, where)})
-	for i := range cuts {
-		r.crashes = append(r.crashes, &txnCrash{r.disk.CrashClone(seed<<32 + uint64(n)*8 + uint64(i)), model, fmt.Sprintf("seed %d, power cut %d before %s", seed, i, where)})
-	}
+	return value
 }
 
-func (r *txnRun) know(change func(m *txnModel)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	change(r.model)
+// txnCuts: a power cut may go in several ways while a transaction ends, else there is one at every third change.
+func txnCuts(seed uint64, n int, m *txnModel) int {
+	switch {
+	case len(m.ends) > 0 && m.ends[len(m.ends)-1] == "asked":
+		return 4
+	case n%3 == int(seed)%3:
+		return 1
+	}
+	return 0
 }
 
 // transaction writes to some partitions, and to the group's, and ends.
@@ -145,7 +116,7 @@ func (r *txnRun) transaction(i int) error {
 			continue
 		}
 		r.know(func(m *txnModel) { m.parts[i] = append(m.parts[i], at) })
-		if err := r.p.send(at, strconv.Itoa(i)); err != nil {
+		if err := r.p.send(at, valueOf(i, r.dice)); err != nil {
 			return fmt.Errorf("sending to %s: %w", at, err)
 		}
 	}
@@ -185,19 +156,19 @@ func (r *txnRun) finish(commit bool, i int) error {
 	return r.p.endWithout(r.house, commit, unreachable)
 }
 
-// check opens a broker on what is left. What was decided has become whole after a while; then the producer comes again, which
+// checkTransactions opens a broker on what is left. What was decided has become whole after a while; then the producer comes again, which
 // ends what was open.
-func (c *txnCrash) check(t *testing.T) {
+func checkTransactions(t *testing.T, c *txnCrash) {
 	h := &house{t: t, disk: c.disk, settings: txnCrashSettings()}
 	h.open()
 	pass(5 * time.Second)
-	c.look(h)
+	lookAtTransactions(h, c)
 	if h.b.table.Topic("b") != nil {
 		p := h.producer("id")
 		if err := retrying(p.begin); err != nil {
 			t.Errorf("%s: the producer comes again: %v", c.where, err)
 		}
-		c.look(h)
+		lookAtTransactions(h, c)
 		for _, at := range crashPartitions() {
 			if _, open := h.committedValues(at); open > 0 {
 				t.Errorf("%s: %s has an open transaction, and the producer has come again", c.where, at)
@@ -213,8 +184,8 @@ func (c *txnCrash) check(t *testing.T) {
 	h.shutdown()
 }
 
-// look checks that every transaction is whole, and that the coordinator says the same of the last.
-func (c *txnCrash) look(h *house) {
+// lookAtTransactions checks that every transaction is whole, and that the coordinator says the same of the last.
+func lookAtTransactions(h *house, c *txnCrash) {
 	state := h.describeTxn("id").State
 	seen, openAt := map[partitionName][]string{}, 0
 	for _, at := range crashPartitions() {
@@ -222,7 +193,9 @@ func (c *txnCrash) look(h *house) {
 			continue
 		}
 		values, open := h.committedValues(at)
-		seen[at] = values
+		for _, v := range values {
+			seen[at] = append(seen[at], strings.TrimSpace(v)) // some are long
+		}
 		openAt += open
 	}
 	if openAt > 0 && state != "Ongoing" {
