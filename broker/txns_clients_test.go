@@ -77,7 +77,7 @@ func (x *transformer) close() {
 	x.s.Close()
 }
 
-// TestConsumeTransformProduce: what a group makes of its input is there exactly once, though members come and go, also in the
+// TestConsumeTransformProduce is FR-H7 and FR-H21: what a group makes of its input is there exactly once, though members come and go, also in the
 // middle of a transaction, and the broker restarts.
 func TestConsumeTransformProduce(t *testing.T) {
 	inBubble(t, map[string]string{"group.initial.rebalance.delay.ms": "0"}, func(h *house) {
@@ -152,7 +152,7 @@ func TestSuccessorFencesItsPredecessor(t *testing.T) {
 	})
 }
 
-// TestTransactionOutOfTime: a transaction that takes longer than its producer has said is aborted, so that readers go on, and
+// TestTransactionOutOfTime is FR-H5: a transaction that takes longer than its producer has said is aborted, so that readers go on, and
 // the producer can go on, too, once it has aborted (R-K25).
 func TestTransactionOutOfTime(t *testing.T) {
 	inBubble(t, nil, func(h *house) {

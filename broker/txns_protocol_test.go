@@ -12,7 +12,7 @@ import (
 	"github.com/skeinstream/skein/broker/internal/record"
 )
 
-// TestTransactionsFollowEachOtherAtOnce is R-K29 and T36: what comes right behind an end, over the same connection and without
+// TestTransactionsFollowEachOtherAtOnce is R-K29, T36 and FR-H8: what comes right behind an end, over the same connection and without
 // a pause, never meets CONCURRENT_TRANSACTIONS, whatever the client speaks.
 func TestTransactionsFollowEachOtherAtOnce(t *testing.T) {
 	for _, old := range []bool{false, true} {
@@ -112,7 +112,7 @@ func wantError(t *testing.T, what string, err error, want *kerr.Error) {
 	}
 }
 
-// TestBatchesOutsideOfTransactions is R-E12 and R-E13: a batch whose transaction does not have the partition, or is over,
+// TestBatchesOutsideOfTransactions is R-E12, R-E13 and FR-H3: a batch whose transaction does not have the partition, or is over,
 // opens nothing that nobody would end.
 func TestBatchesOutsideOfTransactions(t *testing.T) {
 	inBubble(t, nil, func(h *house) {

@@ -286,3 +286,47 @@ func TestOffsetsOfTransactionsOutliveCompaction(t *testing.T) {
 		}
 	})
 }
+
+// TestAGapInsideATransaction is FR-H9: a batch that is out of order is refused, and a producer that then takes the next epoch, as
+// clients do to begin anew, has lost what it had written in this transaction: no later commit brings a part of it back.
+func TestAGapInsideATransaction(t *testing.T) {
+	inBubble(t, nil, func(h *house) {
+		h.createTopic("a", 1)
+		at := partitionName{"a", 0}
+		p := h.begun("id", 0, "before the gap", at)
+		wantError(t, "a gap", p.produceAs(12, at, 5), kerr.OutOfOrderSequenceNumber)
+		req := kmsg.NewPtrInitProducerIDRequest()
+		req.TransactionalID, req.TransactionTimeoutMillis, req.ProducerID, req.ProducerEpoch = &p.id, 60_000, p.producer, p.epoch
+		resp, err := ask[*kmsg.InitProducerIDResponse](p.w, req)
+		h.must(err)
+		h.must(failed(resp.ErrorCode))
+		p.became(resp.ProducerID, resp.ProducerEpoch)
+		wantError(t, "a commit of nothing", p.end(true), kerr.InvalidTxnState)
+		h.must(p.send(at, "behind the gap"))
+		h.must(p.end(true))
+		h.expectCommitted(at, "behind the gap")
+	})
+}
+
+// TestAnAdminWhoFencesIsObeyed is FR-H27: an administrator who initialises the transactional id of a producer aborts its
+// transaction, and the producer's own commit fails then.
+func TestAnAdminWhoFencesIsObeyed(t *testing.T) {
+	for name, old := range map[string]bool{"KIP-890": false, "before": true} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, nil, func(h *house) {
+				h.createTopic("a", 1)
+				at := partitionName{"a", 0}
+				p := h.producer("id")
+				p.w.old = old
+				h.must(retrying(p.begin))
+				h.must(p.send(at, "v"))
+				h.must(h.producer("id").begin())
+				wantError(t, "the commit", p.end(true), kerr.ProducerFenced)
+				h.expectCommitted(at)
+				if _, open := h.committedValues(at); open != 0 {
+					t.Errorf("%d are open", open)
+				}
+			})
+		})
+	}
+}

@@ -16,7 +16,7 @@ import (
 	"github.com/skeinstream/skein/internal/scripts"
 )
 
-// kafkaRecords are records that a Kafka wrote: interop's TestTransactionRecords made the file.
+// kafkaRecords are records that a Kafka wrote (R-E2): interop's TestTransactionRecords made the file.
 const kafkaRecords = "testdata/records/kafka-4.4.txt"
 
 // step of a fixture: a command and the records that it has left.
