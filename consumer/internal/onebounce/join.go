@@ -1,22 +1,30 @@
 package onebounce
 
 // mustJoin says that a process has a reason to send JoinGroup.
-func (s *state) mustJoin(i int) bool {
+func (m *Model) mustJoin(s *state, i int) bool {
 	p, e := &s.procs[i], &s.entries[i]
 	switch p.phase {
 	case outside, unsure:
 		return true
 	case stable:
-		return p.again || s.forgotten(i) || s.round == preparing && !e.joined
+		return p.again || s.forgotten(i) || s.round == preparing && !e.joined || m.followsUp(s, i)
 	case joined, planned:
 		return s.forgotten(i) || s.round == preparing
 	}
 	return s.forgotten(i)
 }
 
+// followsUp says that a leader of ours, which held partitions back until their owner gives them up, asks for the next round
+// itself. As a rule the owner does, since it has given up something; but one that is static may be restarted in between, takes
+// its place without a round and knows nothing of it. Nobody would ever get these partitions.
+func (m *Model) followsUp(s *state, i int) bool {
+	p := &s.procs[i]
+	return p.kind == Dynamic && m.Rule.withholds() && s.round == settled && s.leader == int8(i) && s.unplaced() != 0
+}
+
 // join is a JoinGroup and what comes of it.
 func (m *Model) join(s state, i int, emit emitter) {
-	if s.gen == m.Generations || !s.mustJoin(i) {
+	if s.gen == m.Generations || !m.mustJoin(&s, i) {
 		return
 	}
 	if m.resume(s, i, emit) {
@@ -108,7 +116,8 @@ func (m *Model) returns(s state, i int, offer names, emit emitter) bool {
 	}
 	p.phase, p.gen = joined, s.gen
 	if s.leader == int8(i) {
-		p.phase = planned // it is told to make no plan (KIP-814)
+		p.phase = planned // it is told to make no plan (KIP-814), and knows nothing of the one in force
+		p.again = p.kind == Dynamic && m.Rule.withholds() && s.chosen == cooperativeName
 	}
 	emit(s, step{act: resumes, member: i, names: offer})
 	return won == s.chosen

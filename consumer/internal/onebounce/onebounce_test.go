@@ -12,7 +12,7 @@ type promise struct {
 	unsafe  bool // the rule is wrong: the model must find that out
 	refuses bool // members of old code may be refused
 	climbs  bool // the group comes to be COOPERATIVE
-	stuck   bool // it may come into states out of which it cannot be whole again
+	stuck   bool // with enough generations, it comes into states out of which it cannot be whole again
 }
 
 var scenarios = []struct {
@@ -26,6 +26,8 @@ var scenarios = []struct {
 	{"range meets cooperative-sticky alone", Model{Kinds: kinds(CooperativeOnly, CooperativeOnly, Old), Faults: Faults{Crashes: 1}}, promise{refuses: true, stuck: true}},
 	{"Kafka 3's default to cooperative-sticky alone", Model{Kinds: all(RangeFirst), Bounce: to(RangeFirst, CooperativeOnly), Faults: Faults{Bounces: 3, Crashes: 1}}, promise{climbs: true}},
 	{"the same with a coordinator that forgets", Model{Kinds: all(RangeFirst), Bounce: to(RangeFirst, CooperativeOnly), Forgets: true, Faults: Faults{Bounces: 3, Failovers: 1}}, promise{refuses: true, climbs: true}},
+
+	{"cooperative-sticky as shipped, static members", Model{Kinds: all(CooperativeOnly), Static: static, Faults: Faults{Crashes: 1}}, promise{climbs: true, stuck: true}},
 
 	{"naive", Model{Rule: Naive, Kinds: kinds(Old, Dynamic, Dynamic), Bounce: up, Faults: oneOfEach}, promise{unsafe: true, climbs: true}},
 	{"naive, down", Model{Rule: Naive, Kinds: all(Dynamic), Bounce: down, Faults: Faults{Bounces: 2}}, promise{unsafe: true, climbs: true}},

@@ -109,6 +109,15 @@ func (s *state) claimant(one partitions) int {
 	return -1
 }
 
+// unplaced are the partitions that the plan in force gives to nobody.
+func (s *state) unplaced() partitions {
+	rest := everyPartition
+	for i := range s.entries {
+		rest &^= s.entries[i].given
+	}
+	return rest
+}
+
 func (s *state) plan() (given [Members]partitions) {
 	for i := range s.entries {
 		given[i] = s.entries[i].given
@@ -123,7 +132,7 @@ func (m *Model) receive(s state, i int, emit emitter) {
 		return
 	}
 	revoked := p.owned &^ e.given
-	p.owned, p.phase, p.again = e.given, stable, revoked != 0
+	p.owned, p.phase, p.again = e.given, stable, p.again || revoked != 0
 	p.cooperative = m.cooperative(p.kind, s.chosen)
 	emit(s, step{act: receives, member: i, parts: e.given})
 }
