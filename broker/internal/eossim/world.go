@@ -53,7 +53,6 @@ type world struct {
 	line     *line      // to the broker; nil while there is none
 	h        history.History
 	traces   []*trace
-	values   int
 	problems []error
 	crashes  int
 	last     *disk // of the broker that is there now
