@@ -217,6 +217,9 @@ func (b *Broker) settings(o Options) (map[string]string, error) {
 	return s, nil
 }
 
+// Kill ends the broker as a crash would.
+func (b *Broker) Kill() { b.process.Kill() }
+
 // Stop ends the broker cleanly.
 func (b *Broker) Stop() error { return b.process.Stop(stopPatience) }
 

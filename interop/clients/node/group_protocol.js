@@ -40,4 +40,4 @@ function atTheEnd (stop) {
   process.stdin.resume()
 }
 
-module.exports = { args, atTheEnd, commitEvery, failed, handled, log, say }
+module.exports = { args, atTheEnd, commitEvery, failed, handled, log, out, say }

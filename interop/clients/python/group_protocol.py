@@ -9,7 +9,7 @@ COMMIT_EVERY = 0.2  # seconds
 
 class Arguments:
     def __init__(self):
-        self.bootstrap, self.group, self.topic, self.client, assignors, instance, session, heartbeat = sys.argv[1:]
+        self.bootstrap, self.group, self.topic, self.client, assignors, instance, session, heartbeat, *self.more = sys.argv[1:]
         self.assignors = assignors.split(",")
         self.instance = None if instance == "-" else instance
         self.session, self.heartbeat = int(session), int(heartbeat)

@@ -27,6 +27,8 @@ type Target struct {
 	Addr    string
 	DataDir string       // empty when not known
 	Restart func() error // a clean stop and a new start at the same address; nil when not possible
+	Kill    func()       // kill -9; nil when not possible
+	Revive  func() error // a new start on the same data at the same address, after Kill; nil when Kill is
 }
 
 // IsSkein tells whether our own broker is under test.
@@ -61,21 +63,24 @@ func startSkein(t testing.TB, settings map[string]string) Target {
 		}
 	})
 	restart := func() error { return errors.Join(b.Stop(), b.Start(t.Context())) }
-	return Target{Name: "skein", Addr: b.Addr, DataDir: b.DataDir, Restart: restart}
+	revive := func() error { return b.Start(t.Context()) }
+	return Target{Name: "skein", Addr: b.Addr, DataDir: b.DataDir, Restart: restart, Kill: b.Kill, Revive: revive}
 }
 
 func startKafka(t testing.TB, settings map[string]string) Target {
 	t.Helper()
 	b := Kafka(t, kafka.Options{Settings: settings})
-	return Target{Name: "kafka", Addr: b.Addr, DataDir: b.DataDir, Restart: restartKafka(t, b, settings)}
+	revive := reviveKafka(t, b, settings)
+	restart := func() error { return errors.Join(b.Stop(), revive()) }
+	return Target{Name: "kafka", Addr: b.Addr, DataDir: b.DataDir, Restart: restart, Kill: func() { b.Kill() }, Revive: revive}
 }
 
-// restartKafka starts b again on its data and its address.
-func restartKafka(t testing.TB, b *kafka.Broker, settings map[string]string) func() error {
+// reviveKafka starts b, which has ended, again on its data and its address.
+func reviveKafka(t testing.TB, b *kafka.Broker, settings map[string]string) func() error {
 	dir := t.TempDir()
 	return func() error {
 		control, err := proc.FreePort()
-		if err = errors.Join(err, b.Stop()); err != nil {
+		if err != nil {
 			return err
 		}
 		addr := b.Addr

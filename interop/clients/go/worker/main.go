@@ -1,0 +1,96 @@
+// Command worker consumes, transforms and produces exactly once by one of the Go
+// clients, as interop/exactlyonce describes it. Its first argument names the
+// library.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	batchSize  = 20
+	abortEvery = 6
+	pause      = 20 * time.Millisecond
+)
+
+type arguments struct {
+	bootstrap, group, input, name string
+	session, heartbeat            time.Duration
+	output                        string
+	partitions                    int
+	transactionalID               string
+	timeout                       time.Duration
+}
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		say("failed %v", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) != 14 {
+		return fmt.Errorf("%d arguments, want 14", len(args))
+	}
+	a := arguments{bootstrap: args[1], group: args[2], input: args[3], name: args[4], output: args[9], transactionalID: args[11]}
+	var err error
+	if a.partitions, err = strconv.Atoi(args[10]); err != nil {
+		return err
+	}
+	for i, d := range map[int]*time.Duration{7: &a.session, 8: &a.heartbeat, 12: &a.timeout} {
+		ms, err := strconv.Atoi(args[i])
+		if err != nil {
+			return err
+		}
+		*d = time.Duration(ms) * time.Millisecond
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() { // ends with the process
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	switch args[0] {
+	case "franz-go":
+		return franz(ctx, a)
+	case "franz-go-39":
+		return franz(ctx, a, asBefore890)
+	case "sarama":
+		return saramaWorker(ctx, a, false)
+	case "sarama-metadata":
+		return saramaWorker(ctx, a, true)
+	}
+	return fmt.Errorf("no library %q", args[0])
+}
+
+// transformed is the output of an input, and the partition that it belongs to.
+func (a arguments) transformed(value []byte, attempt, size int) (partition int32, text string, err error) {
+	var from, number int
+	if n, err := fmt.Sscanf(string(value), "%d %d", &from, &number); n != 2 || err != nil {
+		return 0, "", fmt.Errorf("an input is %q", value)
+	}
+	return int32((from + number) % a.partitions), fmt.Sprintf("%s %s %d %d", value, a.name, attempt, size), nil
+}
+
+var output sync.Mutex
+
+func say(format string, args ...any) {
+	output.Lock()
+	defer output.Unlock()
+	text := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
+	fmt.Printf("%d %s\n", time.Now().UnixMicro(), text)
+}
+
+// giveUp ends the process: another is started.
+func giveUp(why error) {
+	say("gaveup %v", why)
+	os.Exit(0)
+}

@@ -1,0 +1,239 @@
+package exactlyonce
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// kill kills a worker in a transaction; nobody follows by itself.
+func (l *life) kill(s *slot) {
+	l.t.Helper()
+	l.inTransaction(s)
+	l.killNow(s)
+}
+
+func (l *life) killNow(s *slot) {
+	name := s.worker.name
+	s.worker.kill()
+	s.worker = nil
+	l.kills++
+	l.log(time.Now(), "%s is killed", name)
+}
+
+// crash kills the broker, and workers with it, in a transaction of the first
+// that works, and starts the broker again.
+func (l *life) crash(with ...*slot) {
+	l.t.Helper()
+	if i := slices.IndexFunc(l.slots(), func(s *slot) bool { return s.worker != nil }); i >= 0 {
+		l.inTransaction(l.slots()[i])
+	}
+	killed := time.Now()
+	if l.broker.Kill != nil {
+		l.broker.Kill()
+		l.crashes++
+	}
+	for _, s := range with {
+		l.killNow(s)
+	}
+	l.pause(500 * time.Millisecond)
+	if l.broker.Revive != nil {
+		l.must(l.broker.Revive())
+	}
+	l.log(killed, "the broker is killed and back")
+}
+
+// freeze stops a worker as a machine may that is too busy, until the others have
+// taken over, and has it go on in the middle of its transaction.
+func (l *life) freeze(s *slot) {
+	l.t.Helper()
+	l.hears(s, s.client().moments[0])
+	w := s.worker
+	l.must(w.freeze())
+	l.freezes++
+	l.progress(w.name + " is frozen")
+	l.must(w.thaw())
+	l.works(s)
+}
+
+// still kills everything, and judges what is there while nobody works.
+func (l *life) still() {
+	l.t.Helper()
+	l.crash(l.slots()...)
+	var wrongs []string
+	for end := time.Now().Add(10 * time.Second); ; l.pause(200 * time.Millisecond) {
+		e, open, err := l.evidence()
+		l.must(err)
+		if wrongs = judge(e); len(wrongs) == 0 {
+			l.t.Logf("nobody works: %d outputs, %d records in open transactions", len(e.outputs), open)
+			return
+		}
+		if time.Now().After(end) {
+			break
+		}
+	}
+	l.t.Fatalf("nobody works: %s", summary(wrongs))
+}
+
+// evidence is what is there now. The inputs come last: they are those of at
+// least all outputs.
+func (l *life) evidence() (e evidence, open int, err error) {
+	ctx, cancel := context.WithTimeout(l.t.Context(), patience)
+	defer cancel()
+	if e.offsets, err = l.offsets(); err != nil {
+		return e, 0, err
+	}
+	records, open, err := l.outputs.committed(ctx, partitions)
+	if err != nil {
+		return e, 0, err
+	}
+	e.outputs, err = parseOutputs(records)
+	e.claims, e.inputs = l.seen.allClaims(), l.source.written()
+	return e, open, err
+}
+
+// finish has the rest handled, stops, and judges.
+func (l *life) finish() (records int) {
+	l.t.Helper()
+	l.source.stop()
+	l.progress("the end")
+	l.stopAll()
+	l.inputsAreWhole()
+	e, open, err := l.evidence()
+	l.must(err)
+	if open > 0 {
+		l.t.Errorf("%d records are in open transactions", open)
+	}
+	if !e.all() {
+		l.t.Errorf("the group's offsets are %v, below the ends of the inputs", e.offsets)
+	}
+	if wrongs := judge(e); len(wrongs) > 0 {
+		l.t.Errorf("at the end: %s", summary(wrongs))
+	}
+	l.compareReaders()
+	l.noneOpen()
+	return len(e.outputs)
+}
+
+// stopAll has the workers leave.
+func (l *life) stopAll() {
+	l.t.Helper()
+	for _, s := range l.slots() {
+		s.worker.leave()
+	}
+	for _, s := range l.slots() {
+		select {
+		case <-s.worker.over:
+		case <-time.After(patience):
+			l.t.Fatalf("%s does not end: %s", s.worker.name, s.worker.said())
+		}
+		if s.worker.err != nil {
+			l.t.Errorf("%s ended: %v: %s", s.worker.name, s.worker.err, s.worker.said())
+		}
+		s.worker = nil
+	}
+}
+
+// compareReaders reads the outputs in three ways: by the markers in the log, by
+// the aborted transactions that fetches tell of, and by Kafka's consumer. A last
+// record of each partition shows that none of them sees more than another.
+func (l *life) compareReaders() {
+	l.t.Helper()
+	ctx, cancel := context.WithTimeout(l.t.Context(), 2*patience)
+	defer cancel()
+	l.must(l.source.seal(ctx))
+	byMarkers, _, err := l.outputs.committed(ctx, partitions)
+	l.must(err)
+	visible, err := l.outputs.visible(ctx, partitions)
+	l.must(err)
+	l.same("fetches with read_committed", visible, byMarkers)
+	if l.tools == nil {
+		return
+	}
+	count := 0
+	for _, records := range byMarkers {
+		count += len(records)
+	}
+	seen, err := javaVisible(ctx, *l.tools, l.broker.Addr, outputTopic, partitions, count)
+	l.must(err)
+	l.same("Kafka's console consumer", seen, byMarkers)
+}
+
+func (l *life) same(who string, got, want []map[int64]string) {
+	l.t.Helper()
+	for p := range want {
+		if !maps.Equal(got[p], want[p]) {
+			l.t.Errorf("partition %d: %s sees %d records, %d are committed", p, who, len(got[p]), len(want[p]))
+		}
+	}
+}
+
+// noneOpen looks at the coordinator's transactions.
+func (l *life) noneOpen() {
+	l.t.Helper()
+	all, err := l.admin.ListTransactions(l.t.Context(), nil, nil)
+	l.must(err)
+	for _, one := range all.Sorted() {
+		if !slices.Contains([]string{"Empty", "CompleteCommit", "CompleteAbort"}, one.State) {
+			l.t.Errorf("transaction of %s: %s", one.TxnID, one.State)
+		}
+	}
+}
+
+func summary(wrongs []string) string {
+	const most = 12
+	text := strings.Join(wrongs[:min(most, len(wrongs))], "\n")
+	if len(wrongs) > most {
+		text += fmt.Sprintf("\n… %d in all", len(wrongs))
+	}
+	return text
+}
+
+// round is something of what happens to a group, chosen by chance.
+func (l *life) round() {
+	l.t.Helper()
+	s := l.slots()[l.random.IntN(2)]
+	switch l.random.IntN(6) {
+	case 0:
+		l.kill(s)
+		l.start(s, longTransaction)
+	case 1:
+		l.crash()
+	case 2:
+		l.crash(s)
+		l.start(s, longTransaction)
+	case 3:
+		l.freeze(s)
+	case 4: // one after the other, with hardly time to come up
+		l.kill(s)
+		l.crash()
+		l.start(s, longTransaction)
+		l.crash()
+	case 5:
+		l.still()
+		l.start(l.a, longTransaction)
+		l.start(l.b, longTransaction)
+	}
+	l.progress("a round")
+}
+
+// inputsAreWhole makes sure that the inputs are in the log as they were
+// acknowledged, once each.
+func (l *life) inputsAreWhole() {
+	l.t.Helper()
+	ctx, cancel := context.WithTimeout(l.t.Context(), patience)
+	defer cancel()
+	there, _, err := l.inputs.committed(ctx, partitions)
+	l.must(err)
+	want := make([]map[int64]string, partitions)
+	for p, offsets := range l.source.written() {
+		want[p] = map[int64]string{}
+		for number, offset := range offsets {
+			want[p][offset] = fmt.Sprint(p, " ", number)
+		}
+	}
+	l.same("the log of inputs", there, want)
+}

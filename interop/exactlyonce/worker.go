@@ -1,0 +1,131 @@
+package exactlyonce
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// worker is a client in a process of its own that reads inputs as a member of a
+// group, and writes an output for each and the group's offsets in one
+// transaction. Its arguments are the bootstrap address, group, input topic, its
+// name, assignor, "-", session timeout and heartbeat interval in milliseconds,
+// output topic, how many partitions topics have, transactional id, transaction
+// timeout in milliseconds, and the fence: "group" has one transaction about all
+// that the member reads, with the group's metadata in it (KIP-447); "partition"
+// has one producer for each partition of the input, whose number is put behind
+// the transactional id: who takes the partition over fences it.
+//
+// It takes at most 20 inputs into a transaction, writes each as judge.go
+// describes, waits 20 ms before it gives offsets and 20 ms before the end, so
+// that kills meet it in every state, aborts every sixth and handles its inputs
+// again. It says a line each: a stamp in microseconds, and "began ATTEMPT SIZE",
+// before anything is sent, "ending ATTEMPT", "committed ATTEMPT" or "aborted
+// ATTEMPT"; where it does not know which, nothing. "gaveup WHY": the client
+// cannot go on, as after it was fenced; it ends and another is started.
+// "failed WHY": what must not be. When its standard input ends it leaves.
+type worker struct {
+	name   string
+	cmd    *exec.Cmd
+	input  io.Closer
+	errors *os.File
+	over   chan struct{} // closed when the process is gone
+	err    error         // how it ended, set before over is closed
+}
+
+type kind string
+
+const (
+	began     kind = "began"
+	ending    kind = "ending"
+	committed kind = "committed"
+	aborted   kind = "aborted"
+	handled   kind = "handled" // by a client that does not tell of transactions, now and then
+	gaveUp    kind = "gaveup"
+)
+
+func startWorker(seen *observer, dir, name string, cmd *exec.Cmd) (*worker, error) {
+	errors, err := os.Create(filepath.Join(dir, name+".stderr"))
+	if err != nil {
+		return nil, err
+	}
+	w := &worker{name: name, cmd: cmd, errors: errors, over: make(chan struct{})}
+	cmd.Stderr = errors
+	if w.input, err = cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		errors.Close()
+		return nil, fmt.Errorf("starting %s: %w", name, err)
+	}
+	go w.listen(output, seen)
+	return w, nil
+}
+
+// listen reads what it says until the process has ended.
+func (w *worker) listen(output io.Reader, seen *observer) {
+	lines := bufio.NewScanner(output)
+	for lines.Scan() {
+		if err := seen.hear(w.name, lines.Text()); err != nil {
+			seen.fail("%s: %v", w.name, err)
+		}
+	}
+	w.err = w.cmd.Wait()
+	w.errors.Close()
+	close(w.over)
+	seen.tell()
+}
+
+func (w *worker) ended() bool {
+	select {
+	case <-w.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// kill is kill -9.
+func (w *worker) kill() {
+	_ = w.cmd.Process.Kill()
+	<-w.over
+}
+
+// freeze stops the process where it is, thaw has it go on.
+func (w *worker) freeze() error { return w.cmd.Process.Signal(syscall.SIGSTOP) }
+func (w *worker) thaw() error   { return w.cmd.Process.Signal(syscall.SIGCONT) }
+
+// leave asks it to end as its users would.
+func (w *worker) leave() { w.input.Close() }
+
+// said is the end of what it wrote to standard error.
+func (w *worker) said() string {
+	text, _ := os.ReadFile(w.errors.Name())
+	return strings.TrimSpace(string(text[max(0, len(text)-3000):]))
+}
+
+// settings are what all workers of a life are told.
+type settings struct {
+	addr, assignor, fence string
+}
+
+func (s settings) arguments(name, transactionalID string, timeout time.Duration) []string {
+	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+	return []string{s.addr, group, inputTopic, name, s.assignor, "-", ms(session), ms(heartbeat),
+		outputTopic, strconv.Itoa(partitions), transactionalID, ms(timeout), s.fence}
+}
+
+// commandFor is a program with the arguments of a worker.
+type commandFor func(ctx context.Context, args ...string) (*exec.Cmd, error)
