@@ -37,20 +37,28 @@ const underTest = "skein"
 // newBoth starts a broker: a release of Kafka, or the one under test.
 func newBoth(t *testing.T, on string) both {
 	t.Helper()
+	return newBothWith(t, on, nil)
+}
+
+// newBothWith is newBoth with settings by Kafka's names.
+func newBothWith(t *testing.T, on string, settings map[string]string) both {
+	t.Helper()
 	x := both{t: t, shell: newShell(t)}
 	if on == underTest {
-		x.start()
+		x.start(settings)
 	} else {
-		b := target.Kafka(t, kafka.Options{Version: on})
+		b := target.Kafka(t, kafka.Options{Version: on, Settings: settings})
 		x.addr, x.tools, x.log = b.Addr, b.Tools, b.Tail
 	}
 	x.env = []string{"SKEIN_BOOTSTRAP=" + x.addr, "SKEIN_TIMEOUT=60s"}
 	return x
 }
 
-func (x *both) start() {
+func (x *both) start(settings map[string]string) {
 	x.t.Helper()
-	b := target.Start(x.t, map[string]string{"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "4"})
+	all := map[string]string{"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "4"}
+	maps.Copy(all, settings)
+	b := target.Start(x.t, all)
 	x.addr, x.ours = b.Addr, b.IsSkein()
 	var err error
 	if x.tools, err = kafka.Install(x.t.Context(), kafka.V4); err != nil {

@@ -125,6 +125,7 @@ func TestEveryMechanismOpensAKafkaBehindTLS(t *testing.T) {
 				{"", []string{"topic", "create", topic}, "created topic " + topic},
 				{"behind\nthe door\n", []string{"produce", topic}, "2 records"},
 				{"", []string{"consume", topic, "--exit-at-end"}, "behind\nthe door\n"},
+				{"", []string{"txn", "list"}, "no transactional id"},
 			}
 			for _, step := range steps {
 				out, code := sh.run(t, step.stdin, door.env, append(step.args, door.args...)...)
