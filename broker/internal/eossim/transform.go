@@ -21,10 +21,11 @@ func (w *world) transforming(group string, at history.Partition) func(p *produce
 			return err
 		}
 		for !w.trouble() {
+			fed := w.fed.Load() // before it looks whether there is more
 			switch n, ended, err := x.step(at); {
 			case err != nil:
 				return err
-			case n == 0 && ended && w.fed.Load():
+			case n == 0 && ended && fed:
 				return nil
 			case n == 0:
 				p.rest(300 * time.Millisecond)
