@@ -113,6 +113,9 @@ func logReport(x partition.Examination) LogReport {
 	if r.Offline && len(f.Damage) == 0 { // then the damage is not in a segment
 		r.Notes = append(r.Notes, x.Offline.Error())
 	}
+	for _, gone := range x.Missing {
+		r.Notes = append(r.Notes, fmt.Sprintf("offsets %d to %d are lost: the log ends before them", gone.From, gone.To-1))
+	}
 	for _, d := range f.Damage {
 		r.Damage = append(r.Damage, LogDamage{File: d.File, Position: d.Position, Bytes: d.Bytes, FirstOffset: d.From, NextOffset: d.To, Reason: d.Reason})
 	}

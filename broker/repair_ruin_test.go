@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -31,10 +30,10 @@ func filesBelow(t *testing.T, fs vfs.FS, dir string) (all []string) {
 	return all
 }
 
-// damageAnything flips bits in any files, but for those that say whose a directory is and of what version a file is.
+// damageAnything flips bits in any files, but for those that say of what version a file is.
 func damageAnything(t *testing.T, disk *vfs.Memory, dice *rand.Rand) (what []string) {
 	t.Helper()
-	files := slices.DeleteFunc(filesBelow(t, disk, dataDir), func(name string) bool { return strings.HasSuffix(name, "partition.metadata") })
+	files := filesBelow(t, disk, dataDir)
 	for range 1 + dice.IntN(5) {
 		name := files[dice.IntN(len(files))]
 		info, err := disk.Stat(name)

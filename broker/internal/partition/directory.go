@@ -25,6 +25,8 @@ func (t *Table) claim(dir string, id catalog.ID) (cleared bool, err error) {
 	case owner == catalog.ID{}:
 	case t.dead.has(owner):
 		cleared, err = true, t.doom(dir, owner)
+	case garbled(owner, id):
+		t.opts.Logger.Warn("the topic id in a directory is damaged, and was written again", "directory", dir, "found", owner, "topic", id)
 	default:
 		err = t.putAside(dir, owner)
 	}
@@ -36,6 +38,21 @@ func (t *Table) claim(dir string, id catalog.ID) (cleared bool, err error) {
 	}
 	return cleared, writeMetadata(t.opts.FS, dir, id)
 }
+
+// garbled reports whether a topic id that was read is another one with damage: ids are random, so that no two of them have
+// nearly all bytes in common.
+func garbled(read, id catalog.ID) bool {
+	differ := 0
+	for i := range id {
+		if read[i] != id[i] {
+			differ++
+		}
+	}
+	return differ > 0 && differ <= garbledMax
+}
+
+// garbledMax is how many bytes one letter of an id in base64 reaches into.
+const garbledMax = 2
 
 // straySuffix marks directories that stood where a partition's belongs, and are nobody's that the catalog knows.
 const straySuffix = "-stray"
@@ -129,6 +146,19 @@ func readMetadata(fs vfs.FS, dir string) (id catalog.ID, err error) {
 	}
 	if text, ok := strings.CutPrefix(string(b), metadataHead); ok && id.UnmarshalText([]byte(strings.TrimSpace(text))) != nil {
 		id = catalog.ID{}
+	}
+	return id, nil
+}
+
+// ownerOf is readMetadata for who knows the topics: a damaged id is what it was, and one that is missing, since a crash took
+// it, is that of the topic of the name. The next start writes both again.
+func ownerOf(fs vfs.FS, dir, topic string, known *catalog.Snapshot) (catalog.ID, error) {
+	id, err := readMetadata(fs, dir)
+	if err != nil || known == nil {
+		return id, err
+	}
+	if t := known.Topic(topic); t != nil && (id == catalog.ID{} || garbled(id, t.ID)) {
+		return t.ID, nil
 	}
 	return id, nil
 }

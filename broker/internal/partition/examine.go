@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -23,6 +24,8 @@ type Examination struct {
 	// Lost says that records which were durable cannot be read as they are. Other damage is the torn end that a crash
 	// leaves; the next start of the broker cuts it, or writes it again from the write-ahead log.
 	Lost bool
+	// Missing is the offsets that were durable behind the end of the log, and are nowhere.
+	Missing []storage.Range
 	// Offline is why the next start of the broker will not serve the partition, nil if it will: it does not read
 	// everything, so it may serve a log with damage.
 	Offline  error
@@ -52,7 +55,7 @@ func Examine(ctx context.Context, fs vfs.FS, dir string, known *catalog.Snapshot
 	if err != nil {
 		return fmt.Errorf("examining the logs in %s: %w", dir, err)
 	}
-	for _, name := range slices.Sorted(slices.Values(names)) {
+	for _, name := range o.examinable(names, known) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -61,6 +64,41 @@ func Examine(ctx context.Context, fs vfs.FS, dir string, known *catalog.Snapshot
 		}
 	}
 	return nil
+}
+
+// examinable adds to the names in the directory, in order, those of partitions that have no directory though there was
+// something in it.
+func (o *opener) examinable(names []string, known *catalog.Snapshot) []string {
+	all := slices.Clone(names)
+	if known == nil {
+		return all
+	}
+	there := map[string]bool{}
+	for _, name := range names {
+		there[name] = true
+	}
+	for _, t := range known.Topics() {
+		for i := range t.Partitions {
+			name := dirName(t.Name, i)
+			if !there[name] && max(o.points[name], o.supply[commit.Key{Topic: t.ID, Partition: i}].promised) > 0 {
+				all = append(all, name)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// remake makes the directory of a partition that has none.
+func (o *opener) remake(dir string, id catalog.ID) error {
+	fs := o.opts.FS
+	if _, err := fs.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := errors.Join(fs.MkdirAll(dir), fs.SyncDir(o.opts.Dir)); err != nil {
+		return err
+	}
+	return writeMetadata(fs, dir, id)
 }
 
 // partitionName is the name of a partition's directory. Those of deleted partitions end otherwise.
@@ -73,14 +111,9 @@ func (o *opener) examine(ctx context.Context, name string, known *catalog.Snapsh
 		return x, false
 	}
 	dir := filepath.Join(o.opts.Dir, name)
-	id, err := readMetadata(o.opts.FS, dir)
+	id, err := ownerOf(o.opts.FS, dir, match[1], known)
 	if err != nil {
 		return Examination{Name: name, Err: err}, true
-	}
-	if id == (catalog.ID{}) && known != nil { // a crash took it; the next start writes it again
-		if t := known.Topic(match[1]); t != nil {
-			id = t.ID
-		}
 	}
 	index, _ := strconv.ParseInt(match[2], 10, 32) // digits; a number too large has no frames
 	key := commit.Key{Topic: id, Partition: int32(index)}
@@ -97,7 +130,7 @@ func (o *opener) examine(ctx context.Context, name string, known *catalog.Snapsh
 		}
 	}
 	if err == nil {
-		x.Findings, err = storage.Verify(ctx, o.opts.FS, dir)
+		x.Findings, err = verify(ctx, o.opts.FS, dir)
 	}
 	if err != nil {
 		x.Err = err
@@ -108,11 +141,15 @@ func (o *opener) examine(ctx context.Context, name string, known *catalog.Snapsh
 	if o.pointless {
 		promised = max(promised, x.Findings.End) // nobody knows what was durable, so all is kept that can be read
 	}
-	x.Lost = x.Lost || lost(x.Findings, durable, promised, supply.ranges)
+	x.Missing = missing(x.Findings.End, promised, supply.ranges)
+	x.Lost = x.Lost || len(x.Missing) > 0 || lost(x.Findings, durable, promised, supply.ranges)
 	x.Offline = o.refusal(ctx, name, supply)
 	if repair && (x.Lost || x.Offline != nil) {
 		spare := storage.Spare{Ranges: supply.ranges, Batches: o.spare(key, dir)}
-		if _, x.Err = storage.Repair(ctx, o.opts.FS, dir, promised, spare); x.Err == nil {
+		if x.Err = o.remake(dir, id); x.Err == nil {
+			_, x.Err = storage.Repair(ctx, o.opts.FS, dir, promised, spare)
+		}
+		if x.Err == nil {
 			x.Err = o.refusal(ctx, name, supply)
 		}
 		x.Repaired = x.Err == nil
@@ -128,7 +165,37 @@ func lost(f storage.Findings, durable, promised int64, supplied []storage.Range)
 			return true
 		}
 	}
-	return f.End < promised && !storage.Cover(supplied, f.End, promised)
+	return false
+}
+
+// missing is what has been durable behind the end of a log and cannot be written again.
+func missing(end, promised int64, supplied []storage.Range) (all []storage.Range) {
+	for end < promised {
+		next := promised // where something is to be had again
+		for _, s := range supplied {
+			if s.To > end {
+				next = min(next, max(s.From, end))
+			}
+		}
+		if next > end {
+			all = append(all, storage.Range{From: end, To: next})
+			end = next
+		}
+		for _, s := range supplied {
+			if s.From <= end {
+				end = max(end, s.To)
+			}
+		}
+	}
+	return all
+}
+
+// verify is storage.Verify of a log whose directory may be missing.
+func verify(ctx context.Context, fs vfs.FS, dir string) (storage.Findings, error) {
+	if _, err := fs.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		return storage.Findings{}, nil
+	}
+	return storage.Verify(ctx, fs, dir)
 }
 
 // refusal is why the next start will not serve the log, found out by opening it as that will, on an overlay.

@@ -18,8 +18,10 @@ type Unknown struct {
 	Name       string
 	Partitions int32 // up to the last one that has a directory
 	Known      bool  // the catalog has it, with fewer partitions
-	Taken      bool  // the catalog has another topic of the name
+	Taken      bool  // the catalog has another topic of the name, or more directories belong to another one
 	MadeMs     int64 // when one of the directories was changed last, at least
+
+	directories int
 }
 
 // FindUnknown looks for such topics among the directories in dir, and for the largest leader epoch that any log is known to
@@ -35,6 +37,9 @@ func FindUnknown(fs vfs.FS, dir string, s *catalog.Snapshot) (all []Unknown, epo
 		}
 		path := filepath.Join(dir, name)
 		id, readErr := readMetadata(fs, path)
+		if t := s.Topic(match[1]); t != nil && garbled(id, t.ID) {
+			id = t.ID
+		}
 		if readErr != nil { // somebody else reports it
 			continue
 		}
@@ -47,6 +52,7 @@ func FindUnknown(fs vfs.FS, dir string, s *catalog.Snapshot) (all []Unknown, epo
 		}
 		u := found[id]
 		u.ID, u.Name, u.Partitions = id, match[1], max(u.Partitions, int32(index)+1)
+		u.directories++
 		u.Known = s.TopicByID(id) != nil
 		u.Taken = !u.Known && s.Topic(u.Name) != nil
 		if info, err := fs.Stat(path); err == nil {
@@ -58,10 +64,34 @@ func FindUnknown(fs vfs.FS, dir string, s *catalog.Snapshot) (all []Unknown, epo
 		all = append(all, u)
 	}
 	slices.SortFunc(all, func(a, b Unknown) int { return cmp.Or(cmp.Compare(a.Name, b.Name), slices.Compare(a.ID[:], b.ID[:])) })
+	all = oneOfAName(all)
 	if err != nil {
 		err = fmt.Errorf("looking for topics in %s: %w", dir, err)
 	}
 	return all, epoch, err
+}
+
+// oneOfAName leaves one topic of each name that is not taken: that with the most directories. Where the id of another is the
+// same one with damage, its directories belong to the topic too.
+func oneOfAName(all []Unknown) (kept []Unknown) {
+	slices.SortStableFunc(all, func(a, b Unknown) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(b.directories, a.directories))
+	})
+	best := -1 // in kept
+	for _, u := range all {
+		switch {
+		case u.Known || u.Taken:
+		case best < 0 || kept[best].Name != u.Name:
+			best = len(kept)
+		case garbled(u.ID, kept[best].ID):
+			kept[best].Partitions = max(kept[best].Partitions, u.Partitions)
+			continue
+		default:
+			u.Taken = true
+		}
+		kept = append(kept, u)
+	}
+	return kept
 }
 
 // unknown reports whether the catalog lacks a partition.

@@ -1,0 +1,105 @@
+package broker
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/skeinstream/skein/internal/vfs"
+)
+
+// A start takes a directory with another topic's id for a stranger's, and puts it aside. One bit in the id is no reason.
+func TestADirectoryWhoseTopicIDIsDamagedIsStillItsTopics(t *testing.T) {
+	const idAt = int64(len("version: 0\ntopic_id: "))
+	synctest.Test(t, func(t *testing.T) {
+		r := newRuin(t, false)
+		for at := idAt; at < idAt+22; at++ {
+			for _, wanting := range []bool{false, true} { // what the write-ahead log has
+				disk := r.disk.KillClone()
+				if wanting {
+					r.with(t, disk, func(*Broker, *wire) { synctest.Wait() })
+				}
+				flipBit(t, disk, filepath.Join(dataDir, "a-0", "partition.metadata"), at)
+				for name, x := range examined(t, disk, false) {
+					if x.Err != nil || x.Offline || x.Lost || len(x.Notes) > 0 {
+						t.Errorf("letter %d: %s: %+v", at, name, x)
+					}
+				}
+				if lost := r.lost(t, disk, false); lost > 0 {
+					t.Errorf("letter %d: %d batches are lost", at, lost)
+				}
+				for _, name := range filesBelow(t, disk, dataDir) {
+					if strings.Contains(name, "-stray") {
+						t.Errorf("letter %d: %s", at, name)
+					}
+				}
+			}
+		}
+	})
+}
+
+// A partition without a directory is as damaged as one without its end: it is told, and its offsets are not given again.
+func TestAPartitionWhoseDirectoryIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRuin(t, false)
+		r.with(t, r.disk, func(*Broker, *wire) { synctest.Wait() }) // ends cleanly: the write-ahead log has nothing any more
+		if err := r.disk.RemoveAll(filepath.Join(dataDir, "a-0")); err != nil {
+			t.Fatal(err)
+		}
+		note := fmt.Sprintf("offsets 0 to %d are lost", r.next["a-0"]-1)
+		if got := examined(t, r.disk, false)["a-0"]; !got.Lost || !got.Offline || !strings.Contains(strings.Join(got.Notes, "\n"), note) {
+			t.Errorf("found %+v", got)
+		}
+		if info, err := r.disk.Stat(filepath.Join(dataDir, "a-0")); err == nil {
+			t.Errorf("looking has made %+v", info)
+		}
+		if got := examined(t, r.disk, true)["a-0"]; !got.Repaired || got.Err != nil || !strings.Contains(strings.Join(got.Notes, "\n"), note) {
+			t.Errorf("repaired %+v", got)
+		}
+		if lost := r.lost(t, r.disk, false); lost != len(r.acked["a-0"]) {
+			t.Errorf("%d batches are lost, want the %d of the partition", lost, len(r.acked["a-0"]))
+		}
+	})
+}
+
+// Directories of one name may name several topics, one of them damaged or put there by somebody: one topic has the name.
+func TestALostCatalogWithTwoTopicsOfOneName(t *testing.T) {
+	for _, stranger := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRuin(t, false)
+			r.with(t, r.disk, func(b *Broker, w *wire) {
+				if err := w.createTopic("d", 3); err != nil {
+					t.Error(err)
+				}
+				r.ids["d"] = b.catalog.Snapshot().Topic("d").ID
+			})
+			if err := r.disk.RemoveAll(filepath.Join(dataDir, catalogDir)); err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join(dataDir, "d-2", "partition.metadata")
+			if stranger {
+				if err := vfs.WriteFile(r.disk, file, []byte("version: 0\ntopic_id: GDcWQWlLTu2h6Yzpt-DV1Q\n")); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				flipBit(t, r.disk, file, 30)
+			}
+			for name, x := range examined(t, r.disk, true) {
+				if x.Err != nil || x.Offline || x.Lost {
+					t.Errorf("%s: %+v", name, x)
+				}
+			}
+			r.with(t, r.disk, func(b *Broker, _ *wire) {
+				want := int32(3)
+				if stranger {
+					want = 2
+				}
+				if d := b.catalog.Snapshot().Topic("d"); d == nil || d.ID != r.ids["d"] || d.Partitions != want {
+					t.Errorf("topic d is %+v, want %d partitions", d, want)
+				}
+			})
+		})
+	}
+}
