@@ -39,7 +39,8 @@ type groupModel struct {
 	offsets map[int32][]int64 // likewise, by partition
 }
 
-func (m *groupModel) clone() *groupModel {
+// Clone is for wrecks.
+func (m *groupModel) Clone() *groupModel {
 	c := &groupModel{sights: slices.Clone(m.sights), offsets: map[int32][]int64{}}
 	for p, values := range m.offsets {
 		c.offsets[p] = slices.Clone(values)

@@ -20,7 +20,8 @@ type txnModel struct {
 	offsets map[int]bool            // which have committed an offset
 }
 
-func (m *txnModel) clone() *txnModel {
+// Clone is for wrecks.
+func (m *txnModel) Clone() *txnModel {
 	c := &txnModel{ends: slices.Clone(m.ends), parts: map[int][]partitionName{}, offsets: map[int]bool{}}
 	for i, parts := range m.parts {
 		c.parts[i] = slices.Clone(parts)

@@ -11,7 +11,7 @@ import (
 
 // wrecks takes the disk of a broker as a kill or a power cut would leave it, before some of its changes, with what clients
 // know at that moment: M, a model of what was acknowledged and of what is being asked for.
-type wrecks[M interface{ clone() M }] struct {
+type wrecks[M interface{ Clone() M }] struct {
 	seed uint64
 
 	mu      sync.Mutex // guards what follows
@@ -45,7 +45,7 @@ func (w *wrecks[M]) follow(faults *vfs.Faults, disk *vfs.Memory, cuts func(n int
 		if power == 0 {
 			return
 		}
-		model, where := w.model.clone(), fmt.Sprintf("before change %d (%d %s)", n, op, name)
+		model, where := w.model.Clone(), fmt.Sprintf("before change %d (%d %s)", n, op, name)
 		w.all = append(w.all, &wreck[M]{disk.KillClone(), model, fmt.Sprintf("seed %d, killed %s", w.seed, where)})
 		for i := range uint64(power) {
 			w.all = append(w.all, &wreck[M]{disk.CrashClone(w.seed<<32 + uint64(n)*8 + i), model, fmt.Sprintf("seed %d, power cut %d %s", w.seed, i, where)})
@@ -55,7 +55,7 @@ func (w *wrecks[M]) follow(faults *vfs.Faults, disk *vfs.Memory, cuts func(n int
 
 // surviveWrecks lets a broker work for each of some seeds, and looks at each wreck that it leaves. run returns also what it
 // did, for people.
-func surviveWrecks[M interface{ clone() M }](t *testing.T, seeds uint64, run func(t *testing.T, seed uint64) (*wrecks[M], []string), check func(t *testing.T, w *wreck[M])) {
+func surviveWrecks[M interface{ Clone() M }](t *testing.T, seeds uint64, run func(t *testing.T, seed uint64) (*wrecks[M], []string), check func(t *testing.T, w *wreck[M])) {
 	t.Helper()
 	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

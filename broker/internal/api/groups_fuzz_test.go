@@ -39,7 +39,12 @@ func (p *panics) Handle(_ context.Context, r slog.Record) error {
 func FuzzGroupRequests(f *testing.F) {
 	b := startWith(f, vfs.NewMemory(), nil, playedGroups())
 	b.create(topic("a", 4, 1))
-	for _, req := range groupRequests(b, "g") {
+	b.fuzz(f, groupRequests(b, "g"), func(key int16) bool { return len(groupEntriesOf(key)) > 0 })
+}
+
+// fuzz begins with requests in every version and sends what becomes of those whose key is one of the fuzzed.
+func (b *testBroker) fuzz(f *testing.F, seeds []kmsg.Request, fuzzed func(key int16) bool) {
+	for _, req := range seeds {
 		e := b.table[req.Key()]
 		for v := e.min; v <= e.max; v++ {
 			req.SetVersion(v)
@@ -50,7 +55,7 @@ func FuzzGroupRequests(f *testing.F) {
 	s := server.New(server.Config{Logger: slog.New(p)}, b.Handler)
 	f.Cleanup(func() { _ = s.Shutdown(context.Background()) })
 	f.Fuzz(func(t *testing.T, key, version int16, body []byte) {
-		if len(groupEntriesOf(key)) > 0 {
+		if fuzzed(key) {
 			b.fuzzed(t, s, p, key, version, body)
 		}
 	})

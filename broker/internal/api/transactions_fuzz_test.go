@@ -1,8 +1,6 @@
 package api
 
 import (
-	"context"
-	"log/slog"
 	"math"
 	"runtime"
 	"slices"
@@ -11,7 +9,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/skeinstream/skein/broker/internal/server"
 	"github.com/skeinstream/skein/internal/vfs"
 )
 
@@ -33,21 +30,7 @@ func fuzzedTransactionKeys() []int16 { return []int16{0, 22, 24, 25, 26, 27, 28,
 // panic, and every one is answered or closes its connection. FuzzProduceRequest looks at what Produce is made of.
 func FuzzTransactionRequests(f *testing.F) {
 	b := startPlayed(f)
-	for _, req := range append(goodTransactionRequests(), hostileTransactionRequests(3)...) {
-		e := b.table[req.Key()]
-		for v := e.min; v <= e.max; v++ {
-			req.SetVersion(v)
-			f.Add(req.Key(), v, req.AppendTo(nil))
-		}
-	}
-	p := &panics{Handler: slog.DiscardHandler}
-	s := server.New(server.Config{Logger: slog.New(p)}, b.Handler)
-	f.Cleanup(func() { _ = s.Shutdown(context.Background()) })
-	f.Fuzz(func(t *testing.T, key, version int16, body []byte) {
-		if slices.Contains(fuzzedTransactionKeys(), key) {
-			b.fuzzed(t, s, p, key, version, body)
-		}
-	})
+	b.fuzz(f, append(goodTransactionRequests(), hostileTransactionRequests(3)...), func(key int16) bool { return slices.Contains(fuzzedTransactionKeys(), key) })
 }
 
 // goodTransactionRequests is a transaction from its beginning to its end, and what administrators ask about it.

@@ -3,7 +3,6 @@ package group
 import (
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +20,7 @@ type Machine struct {
 	life      *life
 	timers    deadline.Queue
 	check     deadline.Timer // of the retention of offsets
-	unread    map[string]int64
+	unread    machine.Unread
 
 	// Totals since the machine was made.
 	totals     offsetTotals
@@ -125,30 +124,14 @@ func (m *Machine) Apply(r machine.Record) {
 		err = fmt.Errorf("unknown key version %d", version)
 	}
 	if err != nil {
-		m.passOver(err)
+		m.unread.Add(err)
 	}
 }
-
-// passOver remembers a record that had no effect, by the reason.
-func (m *Machine) passOver(err error) {
-	if m.unread == nil {
-		m.unread = map[string]int64{}
-	}
-	if what := err.Error(); m.unread[what] > 0 || len(m.unread) < unreadReasons {
-		m.unread[what]++
-	}
-}
-
-// unreadReasons bounds how many reasons Loaded tells apart.
-const unreadReasons = 20
 
 // Loaded makes groups live again from what was applied.
 func (m *Machine) Loaded(now time.Time) machine.Output {
 	m.now = now
-	for _, reason := range slices.Sorted(maps.Keys(m.unread)) {
-		m.note(slog.LevelWarn, "records of the offsets topic were passed over", slog.String("reason", reason), slog.Int64("records", m.unread[reason]))
-	}
-	m.unread = nil
+	m.out.Notes = append(m.out.Notes, m.unread.Take("records of the offsets topic were passed over")...)
 	for _, g := range m.sorted() {
 		g.load()
 	}

@@ -24,8 +24,8 @@ func (st *stage) checkReplay() {
 	for _, r := range st.log {
 		shadow.Apply(r)
 	}
-	if len(shadow.unread) > 0 {
-		st.t.Fatalf("records cannot be read: %v", shadow.unread)
+	if shadow.unread.Any() {
+		st.t.Fatalf("records cannot be read: %v", shadow.unread.Take(""))
 	}
 	if got, want := shadow.durable(), st.m.durable(); !reflect.DeepEqual(got, want) {
 		st.t.Fatalf("the log says %+v, the machine %+v", got, want)

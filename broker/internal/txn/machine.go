@@ -3,7 +3,6 @@ package txn
 import (
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +19,7 @@ type Machine struct {
 	transactions map[string]*transaction
 	timers       deadline.Queue
 	check        deadline.Timer // of ids that nobody uses
-	unread       map[string]int64
+	unread       machine.Unread
 	coder        coder
 
 	// Totals since the machine was made.
@@ -89,7 +88,7 @@ func (m *Machine) Apply(r machine.Record) {
 	}
 	id, err := m.coder.key(r.Key)
 	if err != nil {
-		m.passOver(err)
+		m.unread.Add(err)
 		return
 	}
 	if r.Value == nil {
@@ -98,7 +97,7 @@ func (m *Machine) Apply(r machine.Record) {
 	}
 	v, err := m.coder.value(r.Value)
 	if err != nil {
-		m.passOver(err)
+		m.unread.Add(err)
 		return
 	}
 	m.known(id).value = v
@@ -115,27 +114,11 @@ func (m *Machine) known(id string) *transaction {
 	return t
 }
 
-// passOver remembers a record that had no effect, by the reason.
-func (m *Machine) passOver(err error) {
-	if m.unread == nil {
-		m.unread = map[string]int64{}
-	}
-	if what := err.Error(); m.unread[what] > 0 || len(m.unread) < unreadReasons {
-		m.unread[what]++
-	}
-}
-
-// unreadReasons bounds how many reasons Loaded tells apart.
-const unreadReasons = 20
-
 // Loaded takes up what the log says is under way: open transactions have their deadlines, and decided ones are finished
 // (FR-H13).
 func (m *Machine) Loaded(now time.Time) machine.Output {
 	m.now = now
-	for _, reason := range slices.Sorted(maps.Keys(m.unread)) {
-		m.note(slog.LevelWarn, "records of the transaction log were passed over", slog.String("reason", reason), slog.Int64("records", m.unread[reason]))
-	}
-	m.unread = nil
+	m.out.Notes = append(m.out.Notes, m.unread.Take("records of the transaction log were passed over")...)
 	for _, t := range m.sorted() {
 		switch {
 		case t.state == kmsg.TransactionStateOngoing:
