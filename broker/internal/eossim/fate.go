@@ -2,22 +2,39 @@ package eossim
 
 import (
 	"context"
+	"math/rand/v2"
+	"syscall"
 	"time"
 
 	"github.com/skeinstream/skein/internal/vfs"
 )
 
-// fates lets the broker crash, and come back, as often and when the plan says.
+// fates lets the broker crash, and come back, as often and when the plan says, and its disk be full in between.
 func (w *world) fates() {
 	dice := w.dice("fate", 0)
-	for number := 1; number <= w.plan.crashes; number++ {
+	for number := 1; ; number++ {
 		time.Sleep(w.plan.calm/time.Duration(w.plan.crashes+1) + spread(dice, time.Second) - 500*time.Millisecond)
+		if w.plan.full && dice.IntN(2) == 0 {
+			w.fill(dice)
+		}
+		if number > w.plan.crashes {
+			return
+		}
 		if !w.fate(fate{
 			gentle: dice.IntN(6) == 0, power: dice.IntN(3) > 0, seed: dice.Uint64(), at: dice.IntN(60), down: spread(dice, w.plan.down),
 		}, number) {
 			return
 		}
 	}
+}
+
+// fill lets the disk be full for a while: the write-ahead log, segments, or both cannot be written.
+func (w *world) fill(dice *rand.Rand) {
+	room := w.last.Fail(vfs.Rule{
+		Op: vfs.OpWrite, Name: []string{"*.wal", "*.log", ""}[dice.IntN(3)], Skip: dice.IntN(5), Err: syscall.ENOSPC, Short: dice.IntN(300),
+	})
+	time.Sleep(spread(dice, time.Second))
+	room()
 }
 
 // fate is one end of the broker.

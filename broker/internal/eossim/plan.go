@@ -11,6 +11,7 @@ import (
 type plan struct {
 	calm    time.Duration // when faults end
 	crashes int
+	full    bool          // the disk is, now and then
 	down    time.Duration // how long there is no broker at most
 	slow    time.Duration // a sync of the log
 	delay   time.Duration // each way through the network
@@ -31,6 +32,7 @@ func newPlan(dice *rand.Rand) *plan {
 		loss:    []float64{0, 0.005, 0.02, 0.04}[dice.IntN(4)],
 		direct:  []string{"400", "1500", "65536"}[dice.IntN(3)],
 		seal:    dice.IntN(2) == 0,
+		full:    dice.IntN(4) == 0,
 	}
 }
 

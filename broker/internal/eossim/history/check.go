@@ -99,7 +99,7 @@ func (j *judge) broken(rule, format string, args ...any) {
 // mayCount says whether a transaction may be committed.
 func (t *Txn) mayCount() bool { return t.Outcome == Committed || t.Outcome == Asked }
 
-// whole: of each transaction everything counts, or nothing (R-E1); all if the commit was acknowledged, nothing if nobody has
+// whole: of each transaction everything counts, or nothing (R-E8); all if the commit was acknowledged, nothing if nobody has
 // asked for it.
 func (j *judge) whole() {
 	for _, t := range j.Txns {

@@ -113,7 +113,7 @@ func (j *judge) transforms() {
 	}
 }
 
-// zombies: what is sent after a client was told its epoch, with an older one, is refused (R-E5).
+// zombies: what is sent after a client was told its epoch, with an older one, is refused (R-E4).
 func (j *judge) zombies() {
 	for _, a := range j.Accepted {
 		for _, f := range j.Fences {
