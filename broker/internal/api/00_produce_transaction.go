@@ -77,7 +77,7 @@ func (p *produce) guard(i int) {
 	}
 	var open bool
 	a.Guard, open = a.to.Guard(id.id, id.epoch)
-	a.Unverified = p.absent()
+	a.Unverified, a.Anew = p.absent(), p.request.Version >= produceAdds
 	if !open && p.asks() {
 		p.unverified = append(p.unverified, i)
 	}

@@ -22,7 +22,9 @@ type Append struct {
 	Guard Guard
 	// Unverified is the code for a transactional batch that no coordinator has vouched for. 0: INVALID_TXN_STATE.
 	Unverified int16
-	Done       Appended
+	// Anew: every transaction of the producer has an epoch of its own.
+	Anew bool
+	Done Appended
 
 	Result Result // once Done was called
 
@@ -212,7 +214,7 @@ func (p *Partition) check(a *Append) (entry producers.Entry, original *producers
 		}
 	}
 	if err == nil && !entry.Known() {
-		err = p.awaited.check(a.header)
+		err = p.checkFirst(a)
 	}
 	if verdict.Duplicate {
 		original = &verdict.Original

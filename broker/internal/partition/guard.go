@@ -56,6 +56,18 @@ func (p *Partition) verify(a *Append, entry producers.Entry) error {
 	return &record.Refusal{Code: code, Message: fmt.Sprintf("the transaction of producer %d does not have this partition, or has ended meanwhile", h.ProducerID)}
 }
 
+// checkFirst decides on a batch of a producer that the partition does not know. Of one whose transactions have an epoch each it
+// is the first since that epoch began, and so has sequence 0, or another is missing (R-K27).
+func (p *Partition) checkFirst(a *Append) error {
+	if h := &a.header; a.Anew && h.Transactional() && h.BaseSequence != 0 {
+		return &record.Refusal{
+			Code:    kerr.OutOfOrderSequenceNumber.Code,
+			Message: fmt.Sprintf("sequence %d of producer %d, which has written nothing here at epoch %d", h.BaseSequence, h.ProducerID, h.ProducerEpoch),
+		}
+	}
+	return p.awaited.check(a.header)
+}
+
 // endings remembers where the markers of the last guardLife stand, and some that are older.
 type endings struct {
 	recent, older map[int64]int64 // offset of the last marker, by producer

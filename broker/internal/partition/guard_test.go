@@ -116,3 +116,24 @@ func TestGuardsAreOfOnePartition(t *testing.T) {
 		w.expectCode("with another's guard", w.sendGuarded(p, batchOfTransaction(0, 0), g, 0), kerr.InvalidTxnState)
 	})
 }
+
+// TestTheFirstBatchOfAnEpochIsNumberZero where every transaction has one of its own; else any sequence is the first of a producer
+// that is not known (R-K27).
+func TestTheFirstBatchOfAnEpochIsNumberZero(t *testing.T) {
+	inModes(t, func(w *world, p *Partition) {
+		send := func(sequence int32, anew bool) int16 {
+			w.t.Helper()
+			f := &waitFor{}
+			guard, _ := p.Guard(8, 1)
+			f.Records, f.Done, f.Guard, f.Anew = batchOfTransaction(1, sequence), f, guard, anew
+			p.Append(&f.Append)
+			synctest.Wait()
+			return f.Result.Code
+		}
+		w.expectCode("the second", send(1, true), kerr.OutOfOrderSequenceNumber)
+		w.expectCode("the first", send(0, true), nil)
+		w.expectCode("the second behind it", send(1, true), nil)
+		p = w.create("u", 1).Partition(0)
+		w.expectCode("any of an older client", send(5, false), nil)
+	})
+}
