@@ -74,7 +74,8 @@ var rooms = map[string]room{
 	"assign/internal/weigh":       {Pure: true, Rooms: []string{"assign/internal/group"}},
 	"assign/internal/certificate": {Pure: true}, // not even group: it must share nothing with the solver
 
-	"consumer/internal/onebounce": {Pure: true},
+	"consumer/internal/membership": {Pure: true, Rooms: []string{"assign", "internal/grouptags"}, Others: []string{kmsg, kerr}},
+	"consumer/internal/onebounce":  {Pure: true},
 
 	"internal/grouptags":    {Pure: true},
 	"internal/nearest":      {Pure: true},

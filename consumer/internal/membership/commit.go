@@ -1,0 +1,36 @@
+package membership
+
+import (
+	"errors"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+// What a refused commit means to the user (R-B6).
+var (
+	ErrRebalanceInProgress = errors.New("the group rebalances: poll, then commit again what is still owned")
+	ErrCommitFailed        = errors.New("the member is out of the group's generation: others may have its partitions, and what it did not commit is read again")
+)
+
+// commitRefused takes an error of a commit.
+func (m *Machine) commitRefused(in CommitRefused) {
+	current := in.Generation == m.generation && in.Member == m.member
+	switch err := kerr.TypedErrorForCode(in.Code); err {
+	case kerr.RebalanceInProgress:
+		m.out.Err = ErrRebalanceInProgress
+		m.rejoin("a commit was refused, since the group rebalances")
+	case kerr.IllegalGeneration, kerr.UnknownMemberID:
+		m.out.Err = ErrCommitFailed
+		if !current && m.phase != steady {
+			m.out.Err = ErrRebalanceInProgress
+		}
+		if current {
+			m.expelled(err == kerr.UnknownMemberID)
+		}
+	case kerr.FencedInstanceID:
+		m.out.Err = ErrCommitFailed
+		if current {
+			m.fail(&JoinError{Group: m.cfg.Group, Instance: m.cfg.InstanceID, Err: err})
+		}
+	}
+}

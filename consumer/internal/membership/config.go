@@ -1,0 +1,118 @@
+package membership
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/skeinstream/skein/assign"
+)
+
+// Config is who the member is. Its zero value, with a Group, runs.
+type Config struct {
+	Group string
+	// InstanceID is group.instance.id: a member that has one is static (KIP-345). At most 249 characters.
+	InstanceID string
+	// Rack is client.rack, "" for none.
+	Rack string
+	// Assignors are what the member offers, the preferred one first; nil is cooperative-sticky, then range (KIP-726).
+	Assignors []assign.Assignor
+	// Known are assignors that the member may offer, too, when it finds a group that runs nothing else; nil is all of
+	// package assign that Kafka has. They are not used with StrictAssignors.
+	Known           []assign.Assignor
+	StrictAssignors bool
+	// Static keeps the highest protocol that all Assignors support for ever, as Kafka's consumers do (R-B1).
+	Static bool
+	// SessionTimeout is after how long without a heartbeat the broker gives the member up; 0 is 45 s.
+	SessionTimeout time.Duration
+	// PollInterval is max.poll.interval.ms: how long the user may take between two polls, and how long others wait for this
+	// member in a rebalance; 0 is 5 min.
+	PollInterval time.Duration
+	// HeartbeatInterval is how often the broker is told that the member lives; 0 is 3 s.
+	HeartbeatInterval time.Duration
+	// RetryMin and RetryMax bound the wait before a request is sent again; 0 is 100 ms and 1 s.
+	RetryMin, RetryMax time.Duration
+	// StayOnClose leaves the group to find out by itself that the member is gone. A static member always does.
+	StayOnClose bool
+}
+
+// Errors of a configuration.
+var (
+	ErrNoCommonProtocol  = errors.New("the assignors have no protocol in common")
+	ErrDuplicateAssignor = errors.New("two assignors have one name")
+	ErrInstanceID        = errors.New("a group.instance.id has 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-'")
+)
+
+const longestInstanceID = 249
+
+func (c Config) withDefaults() Config {
+	if c.Assignors == nil {
+		c.Assignors = []assign.Assignor{assign.CooperativeSticky{}, assign.Range{}}
+	}
+	if c.Known == nil {
+		c.Known = []assign.Assignor{assign.CooperativeSticky{}, assign.Range{}, assign.RoundRobin{}, assign.Sticky{}}
+	}
+	if c.StrictAssignors {
+		c.Known = nil
+	}
+	c.SessionTimeout = cmp.Or(c.SessionTimeout, 45*time.Second)
+	c.PollInterval = cmp.Or(c.PollInterval, 5*time.Minute)
+	c.HeartbeatInterval = cmp.Or(c.HeartbeatInterval, 3*time.Second)
+	c.RetryMin = cmp.Or(c.RetryMin, 100*time.Millisecond)
+	c.RetryMax = max(c.RetryMin, cmp.Or(c.RetryMax, time.Second))
+	return c
+}
+
+func (c Config) check() error {
+	seen := map[string]bool{}
+	for _, a := range c.Assignors {
+		if seen[a.Name()] {
+			return fmt.Errorf("assignor %q: %w: take one of them out", a.Name(), ErrDuplicateAssignor)
+		}
+		seen[a.Name()] = true
+	}
+	if c.InstanceID != "" && !legal(c.InstanceID) {
+		return fmt.Errorf("group.instance.id %q: %w", c.InstanceID, ErrInstanceID)
+	}
+	if c.Static && !c.supportedByAll(assign.Eager) && !c.supportedByAll(assign.Cooperative) {
+		return fmt.Errorf("assignors %s: %w: take some out", namesOf(c.Assignors), ErrNoCommonProtocol)
+	}
+	return nil
+}
+
+// supportedByAll says that every assignor supports a protocol.
+func (c Config) supportedByAll(p assign.Protocol) bool {
+	return !slices.ContainsFunc(c.Assignors, func(a assign.Assignor) bool { return !supports(a, p) })
+}
+
+func supports(a assign.Assignor, p assign.Protocol) bool { return slices.Contains(a.Protocols(), p) }
+
+func namesOf(list []assign.Assignor) (names []string) {
+	for _, a := range list {
+		names = append(names, a.Name())
+	}
+	return names
+}
+
+func find(list []assign.Assignor, name string) assign.Assignor {
+	for _, a := range list {
+		if a.Name() == name {
+			return a
+		}
+	}
+	return nil
+}
+
+func legal(name string) bool {
+	if name == "." || name == ".." || len(name) > longestInstanceID {
+		return false
+	}
+	for _, r := range name {
+		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,67 @@
+package membership
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/skeinstream/skein/assign"
+)
+
+// TopicPartition names a partition.
+type TopicPartition struct {
+	Topic     string
+	Partition int32
+}
+
+func compare(a, b TopicPartition) int {
+	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
+}
+
+// set is a set of partitions, in order.
+type set []TopicPartition
+
+func setOf(list []assign.TopicPartitions) set {
+	var s set
+	for _, t := range list {
+		for _, p := range t.Partitions {
+			s = append(s, TopicPartition{t.Topic, p})
+		}
+	}
+	slices.SortFunc(s, compare)
+	return slices.Compact(s)
+}
+
+// lists is the set as it is sent.
+func (s set) lists() []assign.TopicPartitions {
+	var lists []assign.TopicPartitions
+	for _, p := range s {
+		if n := len(lists); n == 0 || lists[n-1].Topic != p.Topic {
+			lists = append(lists, assign.TopicPartitions{Topic: p.Topic})
+		}
+		last := &lists[len(lists)-1]
+		last.Partitions = append(last.Partitions, p.Partition)
+	}
+	return lists
+}
+
+// minus is what is in s and not in other.
+func (s set) minus(other set) set {
+	var rest set
+	for _, p := range s {
+		if _, found := slices.BinarySearchFunc(other, p, compare); !found {
+			rest = append(rest, p)
+		}
+	}
+	return rest
+}
+
+// outside is what belongs to none of the topics, which are sorted.
+func (s set) outside(topics []string) set {
+	var rest set
+	for _, p := range s {
+		if _, found := slices.BinarySearch(topics, p.Topic); !found {
+			rest = append(rest, p)
+		}
+	}
+	return rest
+}

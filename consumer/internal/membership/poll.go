@@ -1,0 +1,38 @@
+package membership
+
+import "time"
+
+// poll is the user's sign of life.
+func (m *Machine) poll() {
+	m.polled = m.now
+	if m.phase == resting {
+		m.prepare("the user polls again")
+	}
+}
+
+// pollDeadline is when the user has been away too long.
+func (m *Machine) pollDeadline() time.Time {
+	switch m.phase {
+	case idle, resting, leaving, failed, closed:
+		return time.Time{}
+	}
+	if m.generation < 0 {
+		return time.Time{}
+	}
+	return m.polled.Add(m.cfg.PollInterval)
+}
+
+// pollInTime leaves for a user who does not come, so that others get the partitions; a static member is silent, and its session
+// ends (R-B11). What it owned is told as lost when the user comes back.
+func (m *Machine) pollInTime() {
+	if at := m.pollDeadline(); at.IsZero() || m.now.Before(at) {
+		return
+	}
+	m.sendLeave("the user has not polled for " + m.cfg.PollInterval.String())
+	m.reset(true)
+	m.stop(m.owned)
+	if m.flight.call == nil {
+		m.phase = resting
+		m.flight.drop()
+	}
+}
