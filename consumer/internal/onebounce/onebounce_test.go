@@ -73,7 +73,7 @@ func all(k Kind) [Members]Kind { return kinds(k, k, k) }
 
 func to(from, kind Kind) map[Kind]Kind { return map[Kind]Kind{from: kind} }
 
-// generations is how far the groups are followed: SKEIN_LONG=1 takes some minutes and 10 GB.
+// generations is how far the groups are followed: SKEIN_LONG=1 takes two or three minutes and 2 GB.
 func generations() uint8 {
 	switch {
 	case os.Getenv("SKEIN_LONG") != "":
