@@ -114,7 +114,7 @@ func (p txnProduceSpec) learn(a *actor, code int16) {
 	at := p.at.String()
 	switch {
 	case !p.own():
-	case code == kerr.TransactionAbortable.Code, code == kerr.InvalidTxnState.Code:
+	case code != 0 && code != kerr.OutOfOrderSequenceNumber.Code && !p.plain:
 		if least, refused := a.refused[at]; !refused || a.sent < least {
 			a.refused[at] = a.sent
 		}

@@ -10,10 +10,11 @@ import (
 )
 
 func (w *txnWorld) initOf(a *actorRole) initSpec {
+	w.active[a.id] = a
 	return initSpec{by: a.name, id: a.id, version: w.version(kmsg.InitProducerID), timeout: longTransaction}
 }
 
-func (w *txnWorld) initialise() step { return w.initOf(w.someActor()).step() }
+func (w *txnWorld) initialise() step { return w.initOf(pick(w.world, w.troupe)).step() }
 
 // recoverProducer says who it was, as clients do that have lost an answer (KIP-360).
 func (w *txnWorld) recoverProducer() step {
@@ -108,7 +109,7 @@ func (w *txnWorld) send() step {
 	switch w.r.IntN(24) {
 	case 0:
 		p.at = w.somePlace()
-	case 1:
+	case 1, 4, 5:
 		p.plus = pick(w.world, []int32{1, -p.records, -1, -20})
 	case 2:
 		p.plain = true

@@ -11,6 +11,7 @@ import (
 type txnWorld struct {
 	*groupWorld
 	troupe []*actorRole
+	active map[string]*actorRole // who has initialised a transactional id last
 }
 
 // actorRole is the idea of an actor.
@@ -20,7 +21,7 @@ type actorRole struct {
 }
 
 func newTxnWorld(seed uint64, prefix string, ranges map[int16]versions, now int64) *txnWorld {
-	w := &txnWorld{groupWorld: newGroupWorld(seed, prefix, ranges, now)}
+	w := &txnWorld{groupWorld: newGroupWorld(seed, prefix, ranges, now), active: make(map[string]*actorRole)}
 	w.casts, w.votes = w.casts[:1+w.r.IntN(min(2, len(w.casts)))], false
 	for _, name := range []string{"P", "Q", "R"}[:2+w.r.IntN(2)] {
 		w.troupe = append(w.troupe, &actorRole{name: name, id: prefix + pick(w.world, []string{"x", "x", "y"}), modern: w.chance(2)})
@@ -57,7 +58,7 @@ func (w *txnWorld) txnMakers() []maker {
 		{9, w.add}, {4, w.addMany}, {5, w.addOffsets}, {26, w.send}, {18, w.txnCommit}, {17, w.end}, {3, w.mark},
 		{4, w.describeTxn}, {3, w.listTxn}, {4, w.describeProducers}, {8, w.fetch}, {5, w.readCommitted}, {5, w.listOffsets},
 		{9, w.fetchStable}, {5, w.commit}, {3, w.offsetDelete}, {1, w.deleteGroups}, {1, w.newTopic}, {1, w.dropInside},
-		{4, w.join}, {2, w.joinHandedOut}, {3, w.leaderSync}, {2, w.followerSync}, {2, w.heartbeat}, {2, w.leave}, {2, w.describe},
+		{4, w.join}, {2, w.joinAnew}, {2, w.joinHandedOut}, {3, w.leaderSync}, {2, w.followerSync}, {2, w.heartbeat}, {2, w.leave}, {2, w.describe},
 	}
 }
 
@@ -119,7 +120,14 @@ func (w *txnWorld) everyPartition() []fetchTopic {
 	return all
 }
 
-func (w *txnWorld) someActor() *actorRole { return pick(w.world, w.troupe) }
+// someActor is mostly one that has not been fenced.
+func (w *txnWorld) someActor() *actorRole {
+	a := pick(w.world, w.troupe)
+	if active := w.active[a.id]; active != nil && !w.chance(4) {
+		return active
+	}
+	return a
+}
 
 // as is the actor as itself.
 func (w *txnWorld) as(a *actorRole) by { return by{name: a.name, id: a.id} }

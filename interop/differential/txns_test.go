@@ -32,7 +32,7 @@ func transactions(t *testing.T, p *pair) {
 			t.Logf("%6d %s", p.seen[answer], answer)
 		}
 		report.Note(t, report.Shown, "differential transactions",
-			"%d steps in %d random cases about transactions answered as Kafka %s answers; it said %d times to come again, Skein %d times",
+			"%d steps in %d random cases about transactions answered as Kafka %s answers; it said %d times to come again, the broker under test %d times",
 			p.steps, cases, kafka.V4, p.kafka.cameAgain, p.target.cameAgain)
 	})
 }
