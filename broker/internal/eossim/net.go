@@ -29,7 +29,7 @@ func (c *client) dial() *link {
 	if conn == nil {
 		return nil
 	}
-	k := &link{conn: conn, line: line, answers: make(chan []byte, 4)}
+	k := &link{conn: conn, line: line, answers: make(chan []byte, 16)}
 	c.w.work.Go(k.read)
 	return k
 }

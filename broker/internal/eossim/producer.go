@@ -3,6 +3,8 @@ package eossim
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -139,31 +141,70 @@ func (p *producer) write(at history.Partition, key string, order int, source *hi
 	return w
 }
 
-// send sends records, of each partition one batch. It comes back when all are acknowledged, or with errAbort.
+// send sends records, of each partition one batch in one request, or each record in a request of its own that does not wait for
+// the one before. It comes back when all are acknowledged, or with errAbort.
 func (p *producer) send(writes []*history.Write) error {
 	if err := p.add(writes); err != nil {
 		return err
 	}
 	p.tried = true
-	batches := p.batches(writes)
-	began, hasty := p.w.now(), p.dice.IntN(4) == 0
+	began, hasty, each := p.w.now(), p.dice.IntN(4) == 0, p.dice.IntN(3) == 0
+	batches := p.batches(writes, each)
 	for len(batches) > 0 {
 		sent := p.w.now()
-		resp, err := p.call(produceRequest(&p.id, batches), p.speaks.version(kmsg.Produce), p.about(batches), produceCode)
-		switch {
-		case err == errDead:
+		codes, err := p.round(batches, each)
+		if err != nil {
 			return err
-		case err != nil && (hasty || sent > began+progress): // it does not wait to learn what came of it
+		}
+		silent := len(codes) < len(batches)
+		if batches, err = p.produced(batches, codes, sent); err != nil {
+			return err
+		}
+		if silent && (hasty || sent > began+progress) { // it does not wait to learn what came of it
 			p.unsure = true
 			return errAbort
-		case err == nil:
-			if batches, err = p.produced(batches, resp.(*kmsg.ProduceResponse), sent); err != nil {
-				return err
-			}
 		}
 		if len(batches) > 0 {
 			p.rest(60 * time.Millisecond)
 		}
+	}
+	return nil
+}
+
+// round sends batches once and returns the codes of those that were answered. The error is errDead.
+func (p *producer) round(batches []*batch, each bool) (map[*batch]int16, error) {
+	codes := map[*batch]int16{}
+	version := p.speaks.version(kmsg.Produce)
+	if !each {
+		resp, err := p.call(produceRequest(&p.id, batches), version, p.about(batches), produceCode)
+		if err == nil {
+			err = p.read(batches, resp, codes)
+		}
+		return codes, mortal(err)
+	}
+	var reqs []kmsg.Request
+	var about []string
+	for _, b := range batches {
+		reqs, about = append(reqs, produceRequest(&p.id, []*batch{b})), append(about, p.about([]*batch{b}))
+	}
+	resps, err := p.flow(reqs, version, about, produceCode)
+	for i, resp := range resps {
+		if resp != nil && err == nil {
+			err = p.read(batches[i:i+1], resp, codes)
+		}
+	}
+	return codes, mortal(err)
+}
+
+// read takes the codes out of an answer, which must have one for each batch.
+func (p *producer) read(batches []*batch, resp kmsg.Response, codes map[*batch]int16) error {
+	for _, b := range batches {
+		code, found := b.answer(resp.(*kmsg.ProduceResponse))
+		if !found {
+			p.w.problem("%s: no answer for %v", p.name, b)
+			return errDead
+		}
+		codes[b] = code
 	}
 	return nil
 }
@@ -182,16 +223,16 @@ type batch struct {
 
 func (b *batch) String() string { return fmt.Sprintf("%v#%d+%d", b.at, b.sequence, len(b.writes)) }
 
-func (p *producer) batches(writes []*history.Write) (all []*batch) {
+func (p *producer) batches(writes []*history.Write, each bool) (all []*batch) {
+	next := maps.Clone(p.next)
 	for _, w := range writes {
-		i := 0
-		for i < len(all) && all[i].at != w.At {
-			i++
-		}
-		if i == len(all) {
-			all = append(all, &batch{at: w.At, sequence: p.next[w.At]})
+		i := slices.IndexFunc(all, func(b *batch) bool { return !each && b.at == w.At })
+		if i < 0 {
+			i = len(all)
+			all = append(all, &batch{at: w.At, sequence: next[w.At]})
 		}
 		all[i].writes = append(all[i].writes, w)
+		next[w.At]++
 	}
 	for _, b := range all {
 		b.encode(p.producer, p.epoch, true)
@@ -233,16 +274,14 @@ func produceCode(resp kmsg.Response) int16 {
 	return 0
 }
 
-// produced takes the answers to batches and returns those that are to be sent again.
-func (p *producer) produced(batches []*batch, resp *kmsg.ProduceResponse, sent time.Duration) (again []*batch, err error) {
+// produced takes the answers to batches and returns those that are to be sent again: also those whose predecessor is.
+func (p *producer) produced(batches []*batch, codes map[*batch]int16, sent time.Duration) (again []*batch, err error) {
 	for _, b := range batches {
-		switch code, found := b.answer(resp); {
-		case !found:
-			p.w.problem("%s: no answer for %v", p.name, b)
-			return nil, errFenced
-		case code == 0:
+		follows := slices.ContainsFunc(again, func(a *batch) bool { return a.at == b.at })
+		switch code, answered := codes[b]; {
+		case answered && code == 0:
 			p.acknowledged(b, sent)
-		case retriable(code):
+		case !answered, retriable(code), follows && code == kerr.OutOfOrderSequenceNumber.Code:
 			again = append(again, b)
 		default: // clients before KIP-360 give up here, the others abort and take a new epoch
 			p.unsure = true
