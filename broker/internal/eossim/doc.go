@@ -15,6 +15,7 @@
 //
 // So two runs of one seed tell the same history, and a test compares their hashes. What is not decided is the order in which
 // the goroutines of the broker do what belongs to one instant, such as the work of two coordinator shards after one round of
-// the log: the Go scheduler decides that. Where it matters to what clients see, a seed can have more than one history. A failing
-// seed is therefore tried several times when it is replayed, and what is reported is the run that failed.
+// the log: the Go scheduler decides that. The test lets goroutines run one at a time and keeps the garbage collector away, and then
+// that order hardly ever changes, but a machine that is busy with other things can still change it. A failing seed is
+// therefore tried several times when it is replayed. SKEIN_SIM_PROCS gives that up for goroutines that really run at once.
 package eossim
