@@ -244,6 +244,29 @@ func (l *life) restart() {
 	l.progress("the broker is there again")
 }
 
+// commitsAnew waits until the group has committed what was written since the broker's
+// last start, and so has offsets of its leader epoch.
+func (l *life) commitsAnew() {
+	l.t.Helper()
+	ctx, cancel := context.WithTimeout(l.t.Context(), patience)
+	defer cancel()
+	written, err := l.admin.ListEndOffsets(ctx, topic)
+	if err == nil {
+		err = written.Error()
+	}
+	l.must(err)
+	for {
+		offsets, err := l.lookAtOffsets(ctx)
+		l.must(err)
+		behind := false
+		written.Each(func(end kadm.ListedOffset) { behind = behind || offsets[end.Partition] <= end.Offset })
+		if !behind {
+			return
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+}
+
 // stopAll stops every member at once; all that anybody has handled is committed
 // then, and no more.
 func (l *life) stopAll(names ...string) {

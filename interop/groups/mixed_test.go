@@ -70,6 +70,7 @@ func liveMixed(t *testing.T, assignor string, clients []client) {
 	early := assignor == "range"
 	if early {
 		l.restart()
+		l.commitsAnew()
 	}
 	for _, c := range clients[1:] {
 		come(c, "")
