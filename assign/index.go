@@ -27,6 +27,7 @@ type index struct {
 	arena  group.Arena
 	group  group.Group
 	claims claims
+	byte   byte // what fetching read; nobody looks at it
 }
 
 func newIndex(in Input) (*index, error) {
@@ -140,13 +141,17 @@ func (x *index) orderTopics() (base []int32, err error) {
 func (x *index) subscribe(base []int32) {
 	b := group.NewBuilder(&x.group, &x.arena, base, len(x.order))
 	var seen alike
+	near := int32(0) // where the first topic of the last list was found
 	for m := range int32(len(x.order)) {
+		if m%fetched == 0 {
+			x.fetchMembers(m)
+		}
 		topics := x.member(m).Topics
 		if m > 0 && sameNames(topics, x.member(m-1).Topics) {
 			b.JoinAs(m, m-1)
 			continue
 		}
-		if m > 0 {
+		if m > 0 && len(topics) > fewNames {
 			if seen.last == nil {
 				seen = alike{last: map[outline]int32{}, before: x.arena.Nones(len(x.order))}
 				seen.add(outlineOf(x.member(0).Topics), 0)
@@ -159,13 +164,7 @@ func (x *index) subscribe(base []int32) {
 			seen.add(look, m)
 		}
 		b.Begin()
-		next := int32(0)
-		for _, name := range topics {
-			if t, known := x.find(name, next); known {
-				b.Subscribe(t)
-				next = follow(next, t)
-			}
-		}
+		near = x.eachTopic(topics, near, &b)
 		b.End(m)
 	}
 	x.Group = b.Group()
@@ -212,6 +211,48 @@ func sameNames(a, b []string) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
 }
 
+// eachTopic subscribes to every known topic of a list; near is where the first is
+// looked for, and then where it was found.
+func (x *index) eachTopic(names []string, near int32, b *group.Builder) int32 {
+	next, first := near, near
+	for i, name := range names {
+		if i%fetched == 0 {
+			x.fetchNames(names[i:min(i+fetched, len(names))])
+		}
+		if t, known := x.find(name, next); known {
+			b.Subscribe(t)
+			next = follow(next, t)
+			if i == 0 {
+				first, next = t, t+1
+			}
+		}
+	}
+	return first
+}
+
+// fetched is how many names are brought near at once. They lie all over the memory,
+// and when one is looked up only after the other, most of the time is spent waiting
+// for memory; reading a byte of each first waits for all of them together.
+const fetched = 32
+
+func (x *index) fetchNames(names []string) {
+	for _, name := range names {
+		if len(name) > 0 {
+			x.byte ^= name[0]
+		}
+	}
+}
+
+// fetchMembers brings the first and the last name of the next lists near.
+func (x *index) fetchMembers(m int32) {
+	for _, at := range x.order[m:min(int(m)+fetched, len(x.order))] {
+		if topics := x.in.Members[at].Topics; len(topics) > 0 {
+			x.fetchNames(topics[:1])
+			x.fetchNames(topics[len(topics)-1:])
+		}
+	}
+}
+
 // unordered is a hint for lists that are in no order.
 const unordered int32 = 1 << 30
 
@@ -224,12 +265,16 @@ func follow(hint, found int32) int32 {
 }
 
 // find returns the place of a topic; lists are mostly in order, so that hint,
-// the place after the last one found, and a few behind it are tried first.
+// the place after the last one found, and a few behind it are tried first, and then
+// the one before the last.
 func (x *index) find(name string, hint int32) (int32, bool) {
 	for i := hint; i < hint+fewNames && int(i) < len(x.names); i++ {
 		if x.names[i] == name {
 			return i, true
 		}
+	}
+	if i := int(hint) - 2; i >= 0 && i < len(x.names) && x.names[i] == name {
+		return int32(i), true
 	}
 	return x.lookUp(name)
 }

@@ -56,10 +56,10 @@ func (b *Builder) sort() {
 		slices.Sort(b.topics)
 		return
 	}
-	n := 0
+	n, topics := 0, b.topics[:len(b.stamp)]
 	for t, stamp := range b.stamp {
+		topics[n] = int32(t) // without a branch, which would be a guess each time
 		if stamp == b.turn {
-			b.topics[n] = int32(t)
 			n++
 		}
 	}
@@ -141,11 +141,12 @@ func (g *Group) pick(l Lists, which []int32) Lists {
 // interner numbers lists: equal lists have one number. It knows only hashes,
 // the lists themselves lie with its user.
 type interner struct {
-	count int32
-	last  int32            // the number given out last, the likeliest next
-	first uint64           // hash of number 0, while it is the only one
-	head  map[uint64]int32 // hash to the newest number with it
-	next  []int32          // to the next older number with the same hash
+	count  int32
+	last   int32    // the number given out last, the likeliest next
+	first  uint64   // hash of number 0, while it is the only one
+	hashes []uint64 // of each number
+	// slots is a hash table of 1 more than the numbers, never more than half full.
+	slots []int32
 }
 
 // find returns the number of list, and whether it is a fresh one; at returns
@@ -158,35 +159,48 @@ func (n *interner) find(list []int32, at func(int32) []int32) (number int32, fre
 		return 0, true
 	case slices.Equal(at(n.last), list):
 		return n.last, false
-	case n.head == nil:
-		n.head = map[uint64]int32{n.first: 0}
-		n.next = append(n.next, None)
+	case n.slots == nil:
+		n.hashes = append(n.hashes, n.first)
+	}
+	if 2*len(n.hashes) >= len(n.slots) {
+		n.grow()
 	}
 	h := hash(list)
-	head, seen := n.head[h]
-	if !seen {
-		head = None
-	}
-	for n.last = head; n.last != None; n.last = n.next[n.last] {
-		if slices.Equal(at(n.last), list) {
-			return n.last, false
+	slot := n.slot(h)
+	for ; n.slots[slot] > 0; slot = n.slot(slot + 1) {
+		if i := n.slots[slot] - 1; n.hashes[i] == h && slices.Equal(at(i), list) {
+			n.last = i
+			return i, false
 		}
 	}
 	n.last = n.count
 	n.count++
-	n.next = append(n.next, head)
-	n.head[h] = n.last
+	n.hashes = append(n.hashes, h)
+	n.slots[slot] = n.count
 	return n.last, true
+}
+
+func (n *interner) slot(h uint64) uint64 { return h & uint64(len(n.slots)-1) }
+
+// grow makes room for twice as many numbers.
+func (n *interner) grow() {
+	const few = 64
+	n.slots = make([]int32, max(2*len(n.slots), few))
+	n.hashes = slices.Grow(n.hashes, len(n.slots)/2-len(n.hashes))
+	for i, h := range n.hashes {
+		slot := n.slot(h)
+		for n.slots[slot] > 0 {
+			slot = n.slot(slot + 1)
+		}
+		n.slots[slot] = int32(i) + 1
+	}
 }
 
 // hash mixes a list of numbers; lists with equal hashes are still compared.
 func hash(list []int32) uint64 {
 	h := uint64(len(list))
 	for _, x := range list {
-		h ^= uint64(x) + 0x9e3779b97f4a7c15
-		h *= 0xbf58476d1ce4e5b9
-		h ^= h >> 29
-		h *= 0x94d049bb133111eb
+		h = (h ^ uint64(x)) * 0x9e3779b97f4a7c15
 		h ^= h >> 32
 	}
 	return h
