@@ -77,8 +77,9 @@ func (f *flow) arcs() {
 	f.into = f.p.InvertInto(f.into, f.member, len(f.x.members))
 }
 
-// place puts what is left wherever there is room: an even share for everybody
-// first, beginning with another class for each topic class, then whatever fits.
+// place puts what is left wherever there is room, beginning with another class for
+// each topic class: what everybody needs to have one less than the most, an even
+// share first, and then whatever fits.
 func (f *flow) place() {
 	for t := range f.left {
 		first, n := f.start[t], f.start[t+1]-f.start[t]
@@ -88,9 +89,20 @@ func (f *flow) place() {
 		turn := int32(uint32(t)*2654435761>>1) % n
 		share := (f.left[t] + n - 1) / n
 		for _, most := range [...]int32{share, f.left[t]} {
-			for i := int32(0); i < n && f.left[t] > 0; i++ {
-				a := first + (turn+i)%n
-				f.put(a, min(most, f.left[t], f.room[f.member[a]]))
+			f.placeRound(first, first+turn, first+n, most, 1)
+		}
+		f.placeRound(first, first+turn, first+n, f.left[t], 0)
+	}
+}
+
+// placeRound puts some of one topic class with each arc, from turn on and around,
+// and leaves room for spare with every member.
+func (f *flow) placeRound(first, turn, end, most, spare int32) {
+	for _, arcs := range [...][2]int32{{turn, end}, {first, turn}} {
+		for a := arcs[0]; a < arcs[1] && f.left[f.topic[a]] > 0; a++ {
+			m := f.member[a]
+			if room := f.room[m] - spare*f.p.Size[f.x.members[m]]; room > 0 {
+				f.put(a, min(most, f.left[f.topic[a]], room))
 			}
 		}
 	}

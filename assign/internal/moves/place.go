@@ -18,6 +18,7 @@ func (f *flow) place() {
 		for s := range f.members {
 			carry = g.round(s, total, carry)
 		}
+		f.patch(total)
 	}
 	for h, n := range total {
 		f.hand(int32(h), n)
@@ -29,6 +30,8 @@ type guess struct {
 	f                 *flow
 	need, weight, got []float64
 	several           bool // whether more than one source has something free
+	// low is what the members of a hub lack to the least that is fair, high to the most.
+	low, high []int32
 }
 
 // placeDirect sends what can go to one hub only; it returns how many sources are
@@ -55,7 +58,10 @@ func (f *flow) newGuess(several bool) *guess {
 	n := f.p.Members.Len()
 	g.need, g.weight, g.got = make([]float64, n), make([]float64, n), make([]float64, n)
 	average := f.averages()
+	g.low, g.high = f.p.Ints(n), f.p.Ints(n)
 	for m, h := range f.p.Hub {
+		g.low[h] += max(f.p.Low[m]-f.load[m], 0)
+		g.high[h] += max(f.p.High[m]-f.load[m], 0)
 		// A little for everybody, so that weights never vanish.
 		g.need[h] += max(average[f.p.Block[m]]-float64(f.load[m]), 1.0/1024)
 	}
@@ -85,11 +91,21 @@ func (g *guess) mendings() int {
 	return 0
 }
 
-// mend spreads everything by weight, and weighs anew.
+// mend spreads everything by weight, and weighs anew. The conversions keep the
+// compiler from fusing operations, which would make results depend on the processor.
 func (g *guess) mend() {
 	clear(g.got)
+	p := g.f.p
 	for s := range g.f.members {
-		g.share(s, func(a int32, part float64) { g.got[g.f.p.Hubs.Items[a]] += part })
+		rate := g.rate(s)
+		if rate == 0 {
+			continue
+		}
+		for _, h := range p.Hubs.Of(s) {
+			if p.misfit(s, h) == 0 {
+				g.got[h] += float64(g.weight[h] * rate)
+			}
+		}
 	}
 	for h, got := range g.got {
 		if got > 0 {
@@ -98,51 +114,87 @@ func (g *guess) mend() {
 	}
 }
 
-// share calls do with the part of a source that each fitting hub is to get. The
-// conversions keep the compiler from fusing operations, which would make results
-// depend on the processor.
-func (g *guess) share(s int32, do func(a int32, part float64)) {
+// rate is what each fitting hub is to get of a source for its weight; 0 if there is
+// nothing to be had, or none fits.
+func (g *guess) rate(s int32) float64 {
 	p := g.f.p
 	free := g.f.excess[s]
 	if free == 0 || p.once(s) {
-		return
+		return 0
 	}
 	sum := 0.0
-	for a := p.Hubs.Start[s]; a < p.Hubs.Start[s+1]; a++ {
-		if h := p.Hubs.Items[a]; p.misfit(s, h) == 0 {
+	for _, h := range p.Hubs.Of(s) {
+		if p.misfit(s, h) == 0 {
 			sum += g.weight[h]
 		}
 	}
 	if sum == 0 {
-		return
+		return 0
 	}
-	rate := float64(free) / sum
-	for a := p.Hubs.Start[s]; a < p.Hubs.Start[s+1]; a++ {
-		if h := p.Hubs.Items[a]; p.misfit(s, h) == 0 {
-			do(a, float64(g.weight[h]*rate))
-		}
-	}
+	return float64(free) / sum
 }
 
 // round sends whole partitions; what is cut off is carried on to the next hub.
 func (g *guess) round(s int32, total []int32, carry float64) float64 {
-	left, last := g.f.excess[s], int32(-1)
-	g.share(s, func(a int32, part float64) {
-		carry += part
-		n := min(int32(carry), left)
-		carry -= float64(n)
-		left -= n
-		g.f.out.Through[a] = n
-		total[g.f.p.Hubs.Items[a]] += n
-		last = a
-	})
-	if last < 0 {
+	rate := g.rate(s)
+	if rate == 0 {
 		return carry
 	}
-	g.f.out.Through[last] += left
-	total[g.f.p.Hubs.Items[last]] += left
+	p := g.f.p
+	left, last := g.f.excess[s], int32(-1)
+	few := p.Hubs.Size(s) <= fewHubs
+	for a := p.Hubs.Start[s]; a < p.Hubs.Start[s+1]; a++ {
+		h := p.Hubs.Items[a]
+		if p.misfit(s, h) != 0 {
+			continue
+		}
+		last = a
+		if carry += float64(g.weight[h] * rate); carry < 1 {
+			continue
+		}
+		n := min(int32(carry), left)
+		carry -= float64(n)
+		if few {
+			n = min(n, g.low[h])
+		}
+		left -= n
+		g.send(a, n, total)
+	}
 	g.f.excess[s] = 0
+	if few {
+		left = g.fill(s, left, total)
+		carry += float64(left)
+	}
+	g.send(last, left, total)
 	return carry - float64(left)
+}
+
+// fewHubs is up to how many hubs a source fills those first that lack most: where
+// there are few, as in chains, parts by weight are far from what they need, and
+// every mistake is handed on from hub to hub.
+const fewHubs = 4
+
+// fill sends what is left of a source to hubs with room; it returns what is left then.
+func (g *guess) fill(s, left int32, total []int32) int32 {
+	p := g.f.p
+	for _, room := range [...][]int32{g.low, g.high} {
+		for a := p.Hubs.Start[s]; a < p.Hubs.Start[s+1] && left > 0; a++ {
+			if h := p.Hubs.Items[a]; p.misfit(s, h) == 0 {
+				n := min(left, room[h])
+				left -= n
+				g.send(a, n, total)
+			}
+		}
+	}
+	return left
+}
+
+// send gives n of a source to the hub at the end of arc a.
+func (g *guess) send(a, n int32, total []int32) {
+	h := g.f.p.Hubs.Items[a]
+	g.f.out.Through[a] += n
+	total[h] += n
+	g.low[h], g.high[h] = max(0, g.low[h]-n), max(0, g.high[h]-n)
 }
 
 // hand gives n partitions to the members of a hub: first up to the least that is
