@@ -107,13 +107,14 @@ func prepare(t *testing.T) (had []client, tools *kafka.Tools) {
 
 // live: two workers; one is killed and stays away, so that its transaction times
 // out; the broker is killed; the one comes back, is killed in its transaction
-// and comes back at once; the broker is killed together with the other; one is
-// frozen and taken for dead; everything is killed; all works again and ends.
+// and comes back at once; the broker is killed together with the other; one, and
+// then the other, is frozen and taken for dead; everything is killed; all works
+// again and ends.
 func live(t *testing.T, tools *kafka.Tools, a, b []client) {
-	began := time.Now()
+	since := time.Now()
 	from := *seed
 	if from == 0 {
-		from = uint64(began.UnixNano())
+		from = uint64(since.UnixNano())
 	}
 	l := newLife(t, tools, from, a, b)
 	l.start(l.a, shortTransaction)
@@ -130,9 +131,10 @@ func live(t *testing.T, tools *kafka.Tools, a, b []client) {
 	l.works(l.a)
 	l.progress("the broker is killed, and one that comes back at once")
 	l.crash(l.b)
-	l.start(l.b, longTransaction)
+	l.start(l.b, shortTransaction)
 	l.works(l.b)
-	l.freeze(l.a)
+	l.freeze(l.a, began)
+	l.freeze(l.b, ending)
 	if long() {
 		for range *rounds {
 			l.round()
@@ -143,10 +145,10 @@ func live(t *testing.T, tools *kafka.Tools, a, b []client) {
 	l.start(l.b, longTransaction)
 	l.works(l.a)
 	l.works(l.b)
-	passed(t, l, l.finish(), began)
+	passed(t, l, l.finish(), since)
 }
 
-func passed(t *testing.T, l *life, records int, began time.Time) {
+func passed(t *testing.T, l *life, records int, since time.Time) {
 	t.Helper()
 	if t.Failed() {
 		return
@@ -163,5 +165,5 @@ func passed(t *testing.T, l *life, records int, began time.Time) {
 	}
 	report.Note(t, report.Shown, "exactly once, "+name, "%d records, %s; workers killed %d times, frozen %d, the broker killed %d times, %d workers gave up",
 		records, transactions, l.kills, l.freezes, l.crashes, len(l.gaveUp))
-	t.Logf("in %v", time.Since(began).Round(100*time.Millisecond))
+	t.Logf("in %v", time.Since(since).Round(100*time.Millisecond))
 }

@@ -47,10 +47,16 @@ func (l *life) crash(with ...*slot) {
 }
 
 // freeze stops a worker as a machine may that is too busy, until the others have
-// taken over, and has it go on in the middle of its transaction.
-func (l *life) freeze(s *slot) {
+// taken over, and has it go on in the middle of its transaction: before it has
+// sent offsets, or after, when they keep the others waiting until the
+// transaction is out of time.
+func (l *life) freeze(s *slot, moment kind) {
 	l.t.Helper()
-	l.hears(s, s.client().moments[0])
+	if moments := s.client().moments; slices.Contains(moments, moment) {
+		l.hears(s, moment)
+	} else {
+		l.hears(s, moments...)
+	}
 	w := s.worker
 	l.must(w.freeze())
 	l.freezes++
@@ -206,7 +212,7 @@ func (l *life) round() {
 		l.crash(s)
 		l.start(s, longTransaction)
 	case 3:
-		l.freeze(s)
+		l.freeze(s, []kind{began, ending}[l.random.IntN(2)])
 	case 4: // one after the other, with hardly time to come up
 		l.kill(s)
 		l.crash()
