@@ -48,6 +48,10 @@ func (m *Machine) described(resp *kmsg.DescribeGroupsResponse) {
 		return
 	}
 	name := resp.Groups[0].Protocol
+	if find(m.cfg.Assignors, name) != nil { // the group has changed its mind meanwhile
+		m.join()
+		return
+	}
 	a := find(m.cfg.Known, name)
 	if a == nil || resp.Groups[0].ProtocolType != protocolType || m.cfg.Static && m.cooperative && !supports(a, assign.Cooperative) {
 		m.fail(&ProtocolError{Group: m.cfg.Group, Offered: m.offered(), Selected: name})

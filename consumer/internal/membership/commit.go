@@ -14,14 +14,16 @@ var (
 
 // commitRefused takes an error of a commit.
 func (m *Machine) commitRefused(in CommitRefused) {
-	current := in.Generation == m.generation && in.Member == m.member
+	current := in.Generation >= 0 && in.Generation == m.generation && in.Member == m.member
 	switch err := kerr.TypedErrorForCode(in.Code); err {
 	case kerr.RebalanceInProgress:
 		m.out.Err = ErrRebalanceInProgress
-		m.rejoin("a commit was refused, since the group rebalances")
+		if current && m.phase == steady { // else a rebalance is under way, and one is enough
+			m.prepare("a commit was refused, since the group rebalances")
+		}
 	case kerr.IllegalGeneration, kerr.UnknownMemberID:
 		m.out.Err = ErrCommitFailed
-		if !current && m.phase != steady {
+		if !current && m.rebalances() {
 			m.out.Err = ErrRebalanceInProgress
 		}
 		if current {
@@ -33,4 +35,13 @@ func (m *Machine) commitRefused(in CommitRefused) {
 			m.fail(&JoinError{Group: m.cfg.Group, Instance: m.cfg.InstanceID, Err: err})
 		}
 	}
+}
+
+// rebalances says that the member is on its way to its next assignment.
+func (m *Machine) rebalances() bool {
+	switch m.phase {
+	case preparing, joining, asking, leading, syncing, giving, taking:
+		return true
+	}
+	return false
 }

@@ -17,7 +17,7 @@ type Config struct {
 	InstanceID string
 	// Rack is client.rack, "" for none.
 	Rack string
-	// Assignors are what the member offers, the preferred one first; nil is cooperative-sticky, then range (KIP-726).
+	// Assignors are what the member offers, the preferred one first; none is cooperative-sticky, then range (KIP-726).
 	Assignors []assign.Assignor
 	// Known are assignors that the member may offer, too, when it finds a group that runs nothing else; nil is all of
 	// package assign that Kafka has. They are not used with StrictAssignors.
@@ -40,6 +40,7 @@ type Config struct {
 
 // Errors of a configuration.
 var (
+	ErrNoGroup           = errors.New("a member needs the name of its group")
 	ErrNoCommonProtocol  = errors.New("the assignors have no protocol in common")
 	ErrDuplicateAssignor = errors.New("two assignors have one name")
 	ErrInstanceID        = errors.New("a group.instance.id has 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-'")
@@ -48,7 +49,7 @@ var (
 const longestInstanceID = 249
 
 func (c Config) withDefaults() Config {
-	if c.Assignors == nil {
+	if len(c.Assignors) == 0 {
 		c.Assignors = []assign.Assignor{assign.CooperativeSticky{}, assign.Range{}}
 	}
 	if c.Known == nil {
@@ -66,6 +67,9 @@ func (c Config) withDefaults() Config {
 }
 
 func (c Config) check() error {
+	if c.Group == "" {
+		return ErrNoGroup
+	}
 	seen := map[string]bool{}
 	for _, a := range c.Assignors {
 		if seen[a.Name()] {

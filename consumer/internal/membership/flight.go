@@ -59,6 +59,9 @@ func (m *Machine) retry() {
 
 // answered takes what the broker says.
 func (m *Machine) answered(in Answered) {
+	if m.phase == failed || m.phase == closed {
+		return
+	}
 	if in.ID == m.beat.id && in.ID != 0 {
 		m.beaten(in)
 		return

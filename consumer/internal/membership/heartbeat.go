@@ -62,15 +62,17 @@ func (m *Machine) beaten(in Answered) {
 		}
 	case kerr.IllegalGeneration, kerr.UnknownMemberID:
 		m.expelled(err == kerr.UnknownMemberID)
-	case kerr.FencedInstanceID:
+	case kerr.FencedInstanceID, kerr.GroupAuthorizationFailed:
 		m.fail(&JoinError{Group: m.cfg.Group, Instance: m.cfg.InstanceID, Err: err})
 	}
 }
 
-// expelled: the group has gone on without the member. What it owns is lost, as soon as the callback under way has ended.
+// expelled: the group has gone on without the member. What it owns is lost, as soon as the callback under way has ended. An answer
+// to a JoinGroup or SyncGroup that is still out does not count any more: it would make an owner of a member that is none.
 func (m *Machine) expelled(member bool) {
 	m.reset(member)
-	if m.phase == steady || m.phase == leading {
+	switch m.phase {
+	case joining, asking, leading, syncing, steady:
 		m.prepare("the group has gone on without the member")
 	}
 }

@@ -15,7 +15,7 @@ type (
 		Topics  []string
 		Matches func(topic string) bool
 	}
-	// Polled says that the user has come for records.
+	// Polled says that the user has come for records, or still waits for some: one that waits is not away (R-B11).
 	Polled struct{}
 	// Called says that the callback which was asked for has ended.
 	Called struct{ Err error }

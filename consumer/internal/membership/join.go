@@ -2,6 +2,7 @@ package membership
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/skeinstream/skein/assign"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -10,7 +11,7 @@ import (
 
 // join begins to ask for a generation.
 func (m *Machine) join() {
-	m.phase = joining
+	m.phase, m.attempted = joining, true
 	m.flight.tries = 0
 	m.sendJoin()
 }
@@ -21,8 +22,13 @@ func (m *Machine) joined(resp *kmsg.JoinGroupResponse) {
 		m.joinRefused(resp)
 		return
 	}
-	m.member, m.generation, m.forgotten = resp.MemberID, resp.Generation, false
+	m.forgotten = m.missed(resp.Generation)
+	m.member, m.generation = resp.MemberID, resp.Generation
 	m.beat.next = m.now.Add(m.cfg.HeartbeatInterval)
+	if m.forgotten {
+		m.prepare("the group has had rounds without the member")
+		return
+	}
 	a := find(m.cfg.Assignors, text(resp.Protocol))
 	if a == nil {
 		a = find(m.adopted, text(resp.Protocol))
@@ -41,6 +47,17 @@ func (m *Machine) joined(resp *kmsg.JoinGroupResponse) {
 	m.round.leader, m.round.skips = resp.LeaderID == resp.MemberID, resp.SkipAssignment
 	m.event(Event{Kind: Joined, OldGeneration: old, Assignor: a.Name(), Leader: m.round.leader})
 	m.lead(resp.Members)
+}
+
+// missed says that the group has had rounds without this member, which may have given away what it owns. A static member that
+// misses a round stays in the group, so that the broker says nothing (R-C23); in the name of the new generation it would take
+// commits of partitions that are somebody else's.
+func (m *Machine) missed(generation int32) bool {
+	next := m.generation + 1
+	if m.generation == math.MaxInt32 {
+		next = 1 // the broker begins again
+	}
+	return len(m.owned) > 0 && generation != m.generation && generation != next
 }
 
 // shortCircuits says that an assignor was selected which cannot know what this member owns, and may have given it away. The

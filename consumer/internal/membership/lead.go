@@ -25,7 +25,9 @@ func (m *Machine) lead(members []kmsg.JoinGroupResponseMember) {
 	m.round.members = decode(members)
 	m.led = &ledger{topics: topicsOf(m.round.members)}
 	m.phase = leading
-	m.out.Want = m.led.topics
+	if m.out.Want = m.led.topics; len(m.out.Want) == 0 { // patterns that nothing matches yet
+		m.plan()
+	}
 }
 
 // decode reads the subscriptions. One that cannot be read leaves its member without partitions, and the group alive.
@@ -52,13 +54,21 @@ func topicsOf(members []assign.Member) (topics []string) {
 // metadata takes what the cluster has.
 func (m *Machine) metadata(topics []assign.Topic) {
 	m.cluster = topics
-	switch {
-	case m.phase == leading:
+	if m.phase == leading {
 		m.plan()
-	case m.phase == steady && m.led != nil:
-		if changed := m.led.changed(m.cluster, m.cfg.Rack != ""); changed != "" {
-			m.rejoin(changed)
-		}
+		return
+	}
+	m.watch()
+}
+
+// watch has a leader begin a rebalance when its plan does not suit the cluster any more. Metadata that come in the middle of one
+// are looked at when it is over.
+func (m *Machine) watch() {
+	if m.phase != steady || m.led == nil {
+		return
+	}
+	if changed := m.led.changed(m.cluster, m.cfg.Rack != ""); changed != "" {
+		m.rejoin(changed)
 	}
 }
 

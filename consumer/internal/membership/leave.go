@@ -4,7 +4,7 @@ import "github.com/twmb/franz-go/pkg/kmsg"
 
 // leave ends the subscription, after the callback that is under way.
 func (m *Machine) leave() {
-	if m.phase == failed || m.phase == closed {
+	if m.phase == closed || m.phase == failed && !m.closes {
 		return
 	}
 	m.flight.drop()
@@ -17,9 +17,9 @@ func (m *Machine) leave() {
 
 // depart tells the user first: what can be committed still is revoked, the rest is lost (R-B17).
 func (m *Machine) depart() {
-	callback := Revoked
-	if m.phase != steady || m.generation < 0 {
-		callback = Lost
+	callback := Lost
+	if m.assignedNow() {
+		callback = Revoked
 	}
 	m.phase = leaving
 	if len(m.owned) == 0 {
@@ -30,16 +30,30 @@ func (m *Machine) depart() {
 	m.call(callback, m.owned)
 }
 
-// left tells the broker.
+// assignedNow says that what is owned is so by the plan in force: the broker takes commits of it.
+func (m *Machine) assignedNow() bool {
+	switch m.phase {
+	case giving, taking, steady:
+		return m.generation >= 0
+	}
+	return false
+}
+
+// left tells the broker. The user may have subscribed again while the callback ran.
 func (m *Machine) left() {
 	if !m.closes || !m.cfg.StayOnClose {
 		m.sendLeave("the consumer unsubscribes or closes")
 	}
 	m.reset(true)
 	m.forgotten, m.again, m.attempted, m.led, m.adopted = false, "", false, nil, nil
-	m.phase = idle
-	if m.closes {
+	m.out.Err, m.round = m.round.failed, round{}
+	switch {
+	case m.closes:
 		m.phase = closed
+	case len(m.topics) > 0 || m.matches != nil:
+		m.enter()
+	default:
+		m.phase = idle
 	}
 }
 

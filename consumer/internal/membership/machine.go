@@ -58,7 +58,7 @@ type Machine struct {
 	leaves bool // once the callback under way has ended
 	closes bool // and then it is closed
 
-	attempted bool // Revoked was called for this rebalance, however often it begins anew (R-B3)
+	attempted bool // this rebalance has sent a JoinGroup: an EAGER member is not told again that it has nothing (R-B3)
 	cluster   []assign.Topic
 	led       *ledger // what this member planned with, while it leads
 }
@@ -160,11 +160,16 @@ func (m *Machine) subscribed(in Subscribed) {
 	m.topics, m.matches = topics, in.Matches
 	switch {
 	case m.phase == idle:
-		m.polled = m.now
-		m.prepare("the member subscribes")
+		m.enter()
 	case changed:
 		m.rejoin(fmt.Sprintf("the subscription is now to %d topics", len(topics)))
 	}
+}
+
+// enter begins the first rebalance of a subscription.
+func (m *Machine) enter() {
+	m.polled = m.now
+	m.prepare("the member subscribes")
 }
 
 // rejoin begins a rebalance, or has one follow that which is under way.
@@ -194,11 +199,12 @@ func (m *Machine) call(c Callback, s set) {
 	m.out.Call = m.flight.call
 }
 
-// fail ends the membership: the user has to change something.
+// fail ends the membership: the user has to change something. What is owned is told as lost when the member is closed, after
+// the callback that may be under way.
 func (m *Machine) fail(err error) {
 	m.stop(m.owned)
 	m.phase, m.out.Err, m.out.Fatal = failed, err, true
-	m.flight, m.out.Requests = flight{last: m.flight.last}, nil
+	m.flight, m.out.Requests = flight{last: m.flight.last, call: m.flight.call}, nil
 }
 
 // reset is what the member does when the broker does not know its generation, or not even itself (R-B12).

@@ -20,7 +20,7 @@ type Output struct {
 	Want []string
 	// Events are for the log, the metrics and the user's hooks.
 	Events []Event
-	// Err is for the user, from the next poll. A fatal one ends the membership.
+	// Err is for the user, from the next poll. A fatal one ends the membership; Close is all that can follow it.
 	Err   error
 	Fatal bool
 	// Wake is when Tick is wanted; it replaces what an earlier output said. The zero time: never.

@@ -32,7 +32,15 @@ func (m *Machine) pollInTime() {
 	m.reset(true)
 	m.stop(m.owned)
 	if m.flight.call == nil {
-		m.phase = resting
-		m.flight.drop()
+		m.rest()
 	}
+}
+
+// away says that the user has not come for too long.
+func (m *Machine) away() bool { return !m.now.Before(m.polled.Add(m.cfg.PollInterval)) }
+
+// rest leaves the group alone until the user polls.
+func (m *Machine) rest() {
+	m.phase, m.attempted = resting, false
+	m.flight.drop()
 }

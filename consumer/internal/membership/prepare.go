@@ -14,7 +14,6 @@ func (m *Machine) prepare(reason string) {
 	case len(m.owned) == 0 && (m.generation < 0 || m.attempted): // nothing to tell: the first join (R-B19), or one more try
 		m.join()
 	case !m.cooperative:
-		m.attempted = true
 		m.stop(m.owned)
 		m.call(Revoked, m.owned)
 	default:
@@ -69,8 +68,11 @@ func (m *Machine) called(err error) {
 // goOn does what the callback stood before.
 func (m *Machine) goOn() {
 	switch {
+	case m.phase == failed:
 	case m.phase == leaving:
 		m.left()
+	case m.forgotten && m.away():
+		m.rest()
 	case m.phase == taking || m.phase == giving && m.forgotten: // then the assignment is worth nothing any more
 		m.complete()
 	case m.phase == giving:

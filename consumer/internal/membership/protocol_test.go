@@ -212,11 +212,12 @@ func TestConfigurations(t *testing.T) {
 		cfg  Config
 		want error
 	}{
-		{Config{Assignors: []assign.Assignor{assign.Range{}, assign.Range{}}}, ErrDuplicateAssignor},
-		{Config{InstanceID: "a b"}, ErrInstanceID},
-		{Config{InstanceID: strings.Repeat("a", 250)}, ErrInstanceID},
-		{Config{Static: true, Assignors: []assign.Assignor{onlyCooperative{}, assign.Range{}}}, ErrNoCommonProtocol},
-		{Config{InstanceID: "a.b_c-9"}, nil},
+		{Config{Group: "g", Assignors: []assign.Assignor{assign.Range{}, assign.Range{}}}, ErrDuplicateAssignor},
+		{Config{}, ErrNoGroup},
+		{Config{Group: "g", InstanceID: "a b"}, ErrInstanceID},
+		{Config{Group: "g", InstanceID: strings.Repeat("a", 250)}, ErrInstanceID},
+		{Config{Group: "g", Static: true, Assignors: []assign.Assignor{onlyCooperative{}, assign.Range{}}}, ErrNoCommonProtocol},
+		{Config{Group: "g", InstanceID: "a.b_c-9", Assignors: []assign.Assignor{}}, nil},
 	} {
 		if _, err := New(c.cfg); !errors.Is(err, c.want) {
 			t.Errorf("%+v: %v", c.cfg, err)

@@ -33,13 +33,10 @@ func (m *Machine) synced(resp *kmsg.SyncGroupResponse) {
 		m.fail(&ProtocolError{Group: m.cfg.Group, Offered: m.offered(), Selected: *name})
 		return
 	}
-	var a assign.Assignment
-	if len(resp.MemberAssignment) > 0 { // a member that the plan left out gets no bytes at all
-		var err error
-		if a, err = assign.DecodeAssignment(resp.MemberAssignment); err != nil {
-			m.fail(fmt.Errorf("reading the assignment of group %q: %w", m.cfg.Group, err))
-			return
-		}
+	a, err := assign.DecodeAssignment(resp.MemberAssignment)
+	if err != nil {
+		m.fail(fmt.Errorf("reading the assignment of group %q: %w", m.cfg.Group, err))
+		return
 	}
 	m.assigned(a)
 }
@@ -128,5 +125,7 @@ func (m *Machine) complete() {
 		m.prepare("the group has gone on without the member")
 	case m.again != "":
 		m.prepare(m.again)
+	default:
+		m.watch()
 	}
 }

@@ -6,19 +6,26 @@ import (
 	"github.com/skeinstream/skein/assign"
 )
 
-// claims says which member each partition is claimed by. Of two claims either will do: the partition goes to neither.
+// contested is in the place of the member where two claim a partition.
+const contested = -1
+
+// claims says which member each partition is claimed by.
 func claims(in assign.Input) map[TopicPartition]int {
 	by := map[TopicPartition]int{}
 	for i, member := range in.Members {
 		for _, p := range setOf(member.Owned) {
-			by[p] = i
+			if _, claimed := by[p]; claimed {
+				by[p] = contested
+			} else {
+				by[p] = i
+			}
 		}
 	}
 	return by
 }
 
 // withhold takes out of the plan of an EAGER assignor what a member claims and another would get. Our own members claim nothing
-// then; foreign ones may (R-C16). They get it in the next round, which the leader asks for.
+// then; foreign ones may (R-C16). What two members claim goes to neither. The next round, which the leader asks for, places it.
 func withhold(in assign.Input, plan assign.Plan) (assign.Plan, int) {
 	by := claims(in)
 	if len(by) == 0 {
