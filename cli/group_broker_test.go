@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/skeinstream/skein/broker"
+	"github.com/skeinstream/skein/cli/internal/groups"
 )
 
 // startGroupCluster is a broker of our own that lets members wait for nobody.
@@ -39,13 +41,14 @@ func (c cluster) member(group, topic, client string, records int, more ...kgo.Op
 	return cl
 }
 
-// settled waits until a group is stable with so many members.
+// settled waits until a group is stable with so many members, and each partition has one: a cooperative group is stable in between,
+// too, before it gives away what was revoked.
 func (c cluster) settled(group string, members int) groupDescription {
 	c.t.Helper()
 	for c.t.Context().Err() == nil {
 		var list []groupDescription
 		decode(c.t, c.do("group", "describe", group, "--json"), &list)
-		if d := list[0]; d.State == "Stable" && len(d.Members) == members {
+		if d := list[0]; d.State == "Stable" && len(d.Members) == members && !slices.ContainsFunc(d.Partitions, func(p groups.Position) bool { return p.Member == "" }) {
 			return d
 		}
 	}
