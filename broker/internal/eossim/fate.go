@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/skeinstream/skein/broker/internal/eossim/history"
 	"github.com/skeinstream/skein/internal/vfs"
 )
 
@@ -30,11 +31,13 @@ func (w *world) fates() {
 
 // fill lets the disk be full for a while: the write-ahead log, segments, or both cannot be written.
 func (w *world) fill(dice *rand.Rand) {
+	from := w.now()
 	room := w.last.Fail(vfs.Rule{
 		Op: vfs.OpWrite, Name: []string{"*.wal", "*.log", ""}[dice.IntN(3)], Skip: dice.IntN(5), Err: syscall.ENOSPC, Short: dice.IntN(300),
 	})
 	time.Sleep(spread(dice, time.Second))
 	room()
+	w.know(func(h *history.History) { h.Full = append(h.Full, history.Span{From: from, To: w.now()}) })
 }
 
 // fate is one end of the broker.

@@ -18,6 +18,7 @@ type plan struct {
 	lag     time.Duration // a request that comes late
 	loss    float64       // a quarter of the share of requests that something happens to
 	direct  string        // skein.wal.direct.bytes
+	rolls   bool          // segments are short, and those of coordinators are compacted all the time
 	seal    bool          // small log files, so that they are rolled and checkpoints are made
 }
 
@@ -33,6 +34,7 @@ func newPlan(dice *rand.Rand) *plan {
 		direct:  []string{"400", "1500", "65536"}[dice.IntN(3)],
 		seal:    dice.IntN(2) == 0,
 		full:    dice.IntN(4) == 0,
+		rolls:   dice.IntN(3) == 0,
 	}
 }
 
@@ -47,6 +49,10 @@ func (p *plan) settings() map[string]string {
 		"group.min.session.timeout.ms":                                "500",
 		"skein.wal.direct.bytes":                                      p.direct,
 		"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
+	}
+	if p.rolls {
+		s["log.roll.ms"], s["log.cleaner.backoff.ms"], s["log.cleaner.min.cleanable.ratio"] = "700", "300", "0.01"
+		s["log.cleaner.delete.retention.ms"], s["log.cleaner.max.compaction.lag.ms"] = "500", "1000"
 	}
 	if p.seal {
 		s["skein.wal.bytes"], s["skein.wal.file.bytes"] = "1048576", "65536"

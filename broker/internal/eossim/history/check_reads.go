@@ -68,6 +68,7 @@ func (j *judge) held() {
 		switch {
 		case t == nil:
 			j.broken(RuleHeld, "%v is stable up to %d of %d at %v, and there begins no transaction", r.At, r.Stable, r.Synced, r.Got)
+		case j.excused(t, r.Sent):
 		case t.Ended > 0 && t.Ended < r.Sent:
 			j.broken(RuleHeld, "%v is stable up to %d of %d at %v, where %v begins, which ended at %v", r.At, r.Stable, r.Synced, r.Got, t, t.Ended)
 		case j.fenced(t, r.Sent):
@@ -79,6 +80,13 @@ func (j *judge) held() {
 	}
 }
 
+// excused says that the disk was full while a transaction was there, not long before a time.
+func (j *judge) excused(t *Txn, now time.Duration) bool {
+	return slices.ContainsFunc(j.Full, func(s Span) bool {
+		return t.Began < s.To && (t.Ended == 0 || s.From < t.Ended) && s.From < now && now < s.To+j.Slack
+	})
+}
+
 // fenced says that somebody was told a later epoch of the producer of t before a time.
 func (j *judge) fenced(t *Txn, before time.Duration) bool {
 	return slices.ContainsFunc(j.Fences, func(f Fence) bool {
@@ -86,7 +94,7 @@ func (j *judge) fenced(t *Txn, before time.Duration) bool {
 	})
 }
 
-// latest is until when a transaction may be open: its timeout, or the start of the broker that was down then, and a while to
+// latest is until when a transaction may be open: its timeout, or the start of the broker that was down then, or the end of a full disk, and a while to
 // write the abort. A transaction begins with its first request, so that the broker's clock may have started as late as
 // that was answered or given up; Slack has room for it.
 func (j *judge) latest(t *Txn, now time.Duration) time.Duration {
@@ -94,6 +102,11 @@ func (j *judge) latest(t *Txn, now time.Duration) time.Duration {
 	for _, s := range j.Starts {
 		if s <= now {
 			out = max(out, s)
+		}
+	}
+	for _, s := range j.Full {
+		if s.From <= now {
+			out = max(out, s.To)
 		}
 	}
 	return out + j.Slack

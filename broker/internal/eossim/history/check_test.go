@@ -116,6 +116,10 @@ func plantedInReads() []planted {
 		{"what was read is another record now", RuleRepeat, func(h *History) { h.Reads[0].Records[0].Offset = 1; h.Reads[0].Next = 2; h.Reads[1].From = 2 }},
 		{"a reader has jumped", RuleRepeat, func(h *History) { h.Reads[1].From = 2 }},
 		{"a committed transaction holds readers up", RuleHeld, func(h *History) { h.Reads[1].Stable = 3 }},
+		{"one does that ended when the disk was full, but long after that", RuleHeld, func(h *History) {
+			h.Full = []Span{{7 * second, 7*second + second/2}}
+			h.Reads[1].Stable = 3
+		}},
 		{"nothing holds readers up", RuleHeld, func(h *History) { h.Reads[1].Stable = 5 }},
 		{"a transaction that was fenced holds readers up", RuleHeld, func(h *History) {
 			h.Fences = append(h.Fences, Fence{"a", 1, 3, 8 * second})
@@ -170,6 +174,16 @@ func TestWhatIsNotKnownMayBeEither(t *testing.T) {
 	change(h, out, func(l *Log) { l.Committed = l.Committed[1:] })
 	change(h, two, func(l *Log) { l.Committed = nil })
 	h.Reads[0].Records = nil
+	for _, v := range Check(h) {
+		t.Error(v)
+	}
+}
+
+// TestAFullDiskExcusesLateMarkers: a transaction that ended when the disk was full may hold up readers for a while.
+func TestAFullDiskExcusesLateMarkers(t *testing.T) {
+	h := good()
+	h.Full = []Span{{7 * second, 8*second + second/2}}
+	h.Reads[1].Stable = 3
 	for _, v := range Check(h) {
 		t.Error(v)
 	}

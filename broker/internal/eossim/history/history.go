@@ -26,10 +26,16 @@ type History struct {
 	Accepted []Accepted
 	// Starts is when brokers began to serve, the first and each after a crash.
 	Starts []time.Duration
-	// Slack is how long after its timeout a transaction may still hold up readers.
+	// Full is when the disk was. A transaction that ends then may get some of its markers later, when its end has been
+	// acknowledged, which is as Kafka has it always.
+	Full []Span
+	// Slack is how long after its timeout, or after a full disk, a transaction may still hold up readers.
 	Slack time.Duration
 	Final Final
 }
+
+// Span is some time.
+type Span struct{ From, To time.Duration }
 
 // Outcome is what a client knows of the end of a transaction.
 type Outcome int
