@@ -34,7 +34,7 @@ const (
 // point down; only broker knows everyone below it.
 var rooms = map[string]room{
 	"cmd/skein":               {Rooms: []string{"cli"}},
-	"cli":                     {Rooms: []string{"assign", "broker", "cli/internal/*", "internal/nearest", "internal/settings", "internal/vfs"}, Others: []string{cobra, koanf, properties, kgo, kadm, kmsg, kerr}},
+	"cli":                     {Rooms: []string{"assign", "broker", "cli/internal/*", "internal/nearest", "internal/settings"}, Others: []string{cobra, koanf, properties, kgo, kadm, kmsg, kerr}},
 	"cli/internal/connect":    {Rooms: []string{"cli/internal/problem"}, Others: []string{cobra, koanf, kgo, kadm, kerr, sasl}},
 	"cli/internal/groups":     {Rooms: []string{"cli/internal/problem", "internal/grouptags"}, Others: []string{kgo, kadm, kmsg, kerr}},
 	"cli/internal/problem":    {Rooms: []string{"internal/nearest"}},
@@ -43,9 +43,9 @@ var rooms = map[string]room{
 	"cli/internal/txns":       {Pure: true},
 	"cli/internal/txnwire":    {Rooms: []string{"cli/internal/problem", "cli/internal/txns"}, Others: []string{kgo, kadm, kmsg, kerr}},
 
-	"broker":                              {Rooms: []string{"broker/internal/*", "internal/settings", "internal/vfs"}, Others: []string{prometheus, xsync}},
+	"broker":                              {Rooms: []string{"broker/internal/*", "internal/settings", "internal/vfs"}},
 	"broker/internal/monitor":             {Others: []string{prometheus, kmsg, kerr}},
-	"broker/internal/server":              {Rooms: []string{"internal/vfs"}, Others: []string{xsys, kmsg}},
+	"broker/internal/server":              {Rooms: []string{"internal/vfs"}, Others: []string{xsys}},
 	"broker/internal/api":                 {Rooms: []string{"broker/internal/server", "broker/internal/coordinator", "broker/internal/group", "broker/internal/txn", "broker/internal/partition", "broker/internal/catalog", "broker/internal/fetchsession", "broker/internal/producers", "broker/internal/record", "broker/internal/storage", "internal/settings"}, Others: []string{kmsg, kerr}},
 	"broker/internal/coordinator":         {Rooms: []string{"broker/internal/machine", "broker/internal/partition", "broker/internal/record"}},
 	"broker/internal/group":               {Pure: true, Rooms: []string{"broker/internal/deadline", "broker/internal/machine", "internal/grouptags", "assign"}, Others: []string{kmsg, kerr}},
@@ -54,7 +54,7 @@ var rooms = map[string]room{
 	"broker/internal/machine":             {Pure: true},
 	"broker/internal/fetchsession":        {Pure: true},
 	"broker/internal/partition":           {Rooms: []string{"broker/internal/catalog", "broker/internal/commit", "broker/internal/producers", "broker/internal/record", "broker/internal/storage", "internal/settings", "internal/vfs"}, Others: []string{kerr, xsync}},
-	"broker/internal/catalog":             {Rooms: []string{"internal/settings", "internal/vfs"}},
+	"broker/internal/catalog":             {Rooms: []string{"internal/vfs"}},
 	"broker/internal/catalog/catalogtest": {Rooms: []string{"broker/internal/catalog"}},
 	"broker/internal/storage":             {Rooms: []string{"broker/internal/producers", "broker/internal/record", "internal/vfs"}},
 	"broker/internal/commit":              {Rooms: []string{"internal/vfs"}, Others: []string{xsync}},
