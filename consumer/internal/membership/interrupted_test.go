@@ -136,7 +136,7 @@ func TestLeadingWithoutTopics(t *testing.T) {
 
 // R-C16: what two foreign members claim goes to neither under an EAGER assignor.
 func TestContestedClaims(t *testing.T) {
-	l := newLife(t, Config{}).subscribes("t").leads(1, rg, memberOf("a", wants("t-0", t)), memberOf("m", wants("", t)), memberOf("z", wants("t-0 t-1", t))).does(topic(2))
+	l := newLife(t, Config{}).subscribes("t").leads(1, rg, memberOf("z", wants("t-0 t-1", t)), memberOf("m", wants("", t)), memberOf("a", wants("t-0", t))).does(topic(2))
 	if plan := l.plan(); plan["a"] != "[]" || plan["m"] != "[]" || plan["z"] != "[]" {
 		t.Error(plan)
 	}

@@ -37,6 +37,8 @@ var scenarios = []struct {
 	{"withhold, the last old member", Model{Rule: Withhold, Kinds: kinds(Old, Dynamic, Dynamic), Bounce: up, Faults: oneOfEach}, promise{refuses: true, climbs: true}},
 	{"withhold, up", Model{Rule: Withhold, Kinds: all(Old), Bounce: up, Faults: Faults{Bounces: 3}}, promise{refuses: true, climbs: true}},
 	{"withhold, down", Model{Rule: Withhold, Kinds: all(Dynamic), Bounce: down, Faults: Faults{Bounces: 2}}, promise{refuses: true, climbs: true, stuck: true}},
+	{"withhold, down in two steps, the first", Model{Rule: Withhold, Kinds: all(Dynamic), Bounce: to(Dynamic, RangeFirst), Faults: Faults{Bounces: 3}}, promise{climbs: true}},
+	{"withhold, down in two steps, the second", Model{Rule: Withhold, Kinds: all(RangeFirst), Bounce: to(RangeFirst, Old), Faults: Faults{Bounces: 3, Crashes: 1}}, promise{}},
 	{"withhold, up and down", Model{Rule: Withhold, Kinds: kinds(Old, Dynamic, Dynamic), Bounce: both, Faults: Faults{Bounces: 3}}, promise{refuses: true, climbs: true, stuck: true}},
 	{"withhold, a coordinator that forgets", Model{Rule: Withhold, Kinds: kinds(Old, Dynamic, Dynamic), Bounce: up, Forgets: true, Faults: Faults{Bounces: 1, Failovers: 1}}, promise{refuses: true, climbs: true}},
 	{"withhold, beside shipped members", Model{Rule: Withhold, Kinds: kinds(Dynamic, Both, CooperativeOnly), Faults: Faults{Crashes: 1}}, promise{}},

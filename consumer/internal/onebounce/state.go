@@ -104,21 +104,15 @@ func (s *state) size() int {
 }
 
 // common is what every member offers, commonAdmitted what every member offers or withholds.
-func (s *state) common() names {
-	all := rangeName | cooperativeName
-	for i := range s.entries {
-		if s.entries[i].in {
-			all &= s.entries[i].offers
-		}
-	}
-	return all
-}
+func (s *state) common() names { return s.inEvery(func(e *entry) names { return e.offers }) }
 
-func (s *state) commonAdmitted() names {
+func (s *state) commonAdmitted() names { return s.inEvery(func(e *entry) names { return e.admits }) }
+
+func (s *state) inEvery(list func(*entry) names) names {
 	all := rangeName | cooperativeName
 	for i := range s.entries {
-		if s.entries[i].in {
-			all &= s.entries[i].admits
+		if e := &s.entries[i]; e.in {
+			all &= list(e)
 		}
 	}
 	return all
