@@ -32,6 +32,7 @@ type index struct {
 
 func newIndex(in Input) (*index, error) {
 	x := &index{in: in}
+	x.arena.Expect(x.lists())
 	if err := x.orderMembers(); err != nil {
 		return nil, err
 	}
@@ -41,6 +42,16 @@ func newIndex(in Input) (*index, error) {
 	}
 	x.subscribe(base)
 	return x, nil
+}
+
+// lists is about how many numbers the lists of a small plan have in all.
+func (x *index) lists() int {
+	const eachMember, eachTopic, eachPartition = 40, 20, 5
+	n := eachMember*len(x.in.Members) + eachTopic*len(x.in.Topics)
+	for t := range x.in.Topics {
+		n += eachPartition * int(max(x.in.Topics[t].Partitions, 0))
+	}
+	return n
 }
 
 func (x *index) member(place int32) *Member { return &x.in.Members[x.order[place]] }

@@ -9,14 +9,20 @@ func (x *index) plan(owner []int32) Plan {
 	c := columns{x: x, owner: owner, of: make([]column, n)}
 	c.count()
 	partitions, shares := c.begin()
-	p := Plan{topics: x.names, partitions: make([]int32, partitions), shares: make([]share, shares+1), members: make([][2]int32, n)}
-	p.shares[shares].start = partitions
+	all := make([]int32, int(partitions)+2*int(shares+1)+2*n) // one piece of memory for everything
+	cut := func(n int) []int32 {
+		list := all[:n:n]
+		all = all[n:]
+		return list
+	}
+	p := Plan{topics: x.names, partitions: cut(int(partitions)), shares: cut(2 * int(shares+1)), members: cut(2 * n)}
+	p.shares[2*int(shares)+1] = partitions
 	for m, at := range x.order {
-		p.members[at][0] = c.of[m].shares
+		p.members[2*at] = c.of[m].shares
 	}
 	c.fill(&p)
 	for m, at := range x.order {
-		p.members[at][1] = c.of[m].shares
+		p.members[2*at+1] = c.of[m].shares
 	}
 	return p
 }
@@ -74,7 +80,8 @@ func (c *columns) fill(p *Plan) {
 			p.partitions[at] = int32(i)
 			if k.last != t+1 {
 				k.last = t + 1
-				p.shares[k.shares] = share{t, at}
+				s := p.shares[2*int(k.shares):][:2]
+				s[0], s[1] = t, at
 				k.shares++
 			}
 		}

@@ -15,30 +15,29 @@ import (
 type Plan struct {
 	topics     []string
 	partitions []int32
-	shares     []share
-	// members[i] is the range of shares of member i.
-	members [][2]int32
+	// shares holds two numbers for each member's part of each topic: the topic, and
+	// where its partitions start; they end where those of the next start. One more
+	// closes the last.
+	shares []int32
+	// members holds two numbers for each member: its first share and the one after its last.
+	members []int32
 	// userData is nil, or what each member gets for its assignor.
 	userData [][]byte
 }
 
-// share is one member's part of one topic: partitions from start up to the
-// start of the next share. One more share at the end closes the last.
-type share struct{ topic, start int32 }
-
 // PlanOf builds the plan that gives member i lists[i]. It is for assignors of
 // one's own; nothing is checked, see Check.
 func PlanOf(lists [][]TopicPartitions) Plan {
-	p := Plan{members: make([][2]int32, len(lists))}
+	p := Plan{members: make([]int32, 2*len(lists))}
 	index := map[string]int32{}
 	for i, list := range lists {
-		first := int32(len(p.shares))
+		p.members[2*i] = int32(len(p.shares) / 2)
 		for _, tp := range tidy(list) {
 			p.add(index, tp)
 		}
-		p.members[i] = [2]int32{first, int32(len(p.shares))}
+		p.members[2*i+1] = int32(len(p.shares) / 2)
 	}
-	p.shares = append(p.shares, share{start: int32(len(p.partitions))})
+	p.shares = append(p.shares, 0, int32(len(p.partitions)))
 	return p
 }
 
@@ -52,7 +51,7 @@ func (p *Plan) add(index map[string]int32, tp TopicPartitions) {
 		index[tp.Topic] = t
 		p.topics = append(p.topics, tp.Topic)
 	}
-	p.shares = append(p.shares, share{t, int32(len(p.partitions))})
+	p.shares = append(p.shares, t, int32(len(p.partitions)))
 	p.partitions = append(p.partitions, tp.Partitions...)
 }
 
@@ -63,15 +62,18 @@ func (p Plan) WithUserData(data [][]byte) Plan {
 }
 
 // Members returns how many members the plan is for.
-func (p Plan) Members() int { return len(p.members) }
+func (p Plan) Members() int { return len(p.members) / 2 }
+
+// sharesOf returns the range of shares of member i.
+func (p *Plan) sharesOf(i int) (first, end int32) { return p.members[2*i], p.members[2*i+1] }
 
 // Partitions returns how many partitions are given out in all.
 func (p Plan) Partitions() int { return len(p.partitions) }
 
 // Load returns how many partitions member i gets.
 func (p Plan) Load(i int) int {
-	m := p.members[i]
-	return int(p.shares[m[1]].start - p.shares[m[0]].start)
+	first, end := p.sharesOf(i)
+	return int(p.shares[2*int(end)+1] - p.shares[2*int(first)+1])
 }
 
 // UserData returns what member i gets for its assignor, usually nil.
@@ -85,7 +87,7 @@ func (p Plan) UserData(i int) []byte {
 // Of walks what member i gets, topic by topic.
 func (p Plan) Of(i int) iter.Seq2[string, []int32] {
 	return func(yield func(string, []int32) bool) {
-		for s := p.members[i][0]; s < p.members[i][1]; s++ {
+		for s, end := p.sharesOf(i); s < end; s++ {
 			if !yield(p.share(s)) {
 				return
 			}
@@ -93,18 +95,18 @@ func (p Plan) Of(i int) iter.Seq2[string, []int32] {
 	}
 }
 
-func (p Plan) share(s int32) (topic string, partitions []int32) {
-	from, to := p.shares[s].start, p.shares[s+1].start
-	return p.topics[p.shares[s].topic], p.partitions[from:to:to]
+func (p *Plan) share(s int32) (topic string, partitions []int32) {
+	x := p.shares[2*int(s):][:4]
+	return p.topics[x[0]], p.partitions[x[1]:x[3]:x[3]]
 }
 
 // List returns what member i gets as a list; nil for nothing.
 func (p Plan) List(i int) []TopicPartitions {
-	m := p.members[i]
-	if m[0] == m[1] {
+	first, end := p.sharesOf(i)
+	if first == end {
 		return nil
 	}
-	list := make([]TopicPartitions, 0, m[1]-m[0])
+	list := make([]TopicPartitions, 0, end-first)
 	for topic, partitions := range p.Of(i) {
 		list = append(list, TopicPartitions{topic, partitions})
 	}
@@ -117,9 +119,9 @@ func (p Plan) List(i int) []TopicPartitions {
 func (p Plan) Map(members []Member) map[string]map[string][]int32 {
 	out := make(map[string]map[string][]int32, len(members))
 	for i := range members {
-		m := p.members[i]
-		topics := make(map[string][]int32, m[1]-m[0])
-		for s := m[0]; s < m[1]; s++ {
+		s, end := p.sharesOf(i)
+		topics := make(map[string][]int32, end-s)
+		for ; s < end; s++ {
 			topic, partitions := p.share(s)
 			topics[topic] = partitions
 		}
@@ -130,10 +132,10 @@ func (p Plan) Map(members []Member) map[string]map[string][]int32 {
 
 // AppendAssignment appends the bytes that SyncGroup carries to member i.
 func (p Plan) AppendAssignment(dst []byte, i int) []byte {
-	m := p.members[i]
+	s, end := p.sharesOf(i)
 	dst = append(dst, byte(HighestVersion>>8), byte(HighestVersion))
-	dst = appendInt32(dst, m[1]-m[0])
-	for s := m[0]; s < m[1]; s++ {
+	dst = appendInt32(dst, end-s)
+	for ; s < end; s++ {
 		topic, partitions := p.share(s)
 		dst = appendPartitions(appendString(dst, topic), partitions)
 	}
@@ -144,11 +146,11 @@ func (p Plan) AppendAssignment(dst []byte, i int) []byte {
 // Input.Members. They lie one behind the other in one piece of memory.
 func (p Plan) Encode() [][]byte {
 	size := 0
-	for i := range p.members {
+	for i := range p.Members() {
 		size += p.assignmentSize(i)
 	}
 	buf := make([]byte, 0, size)
-	out := make([][]byte, len(p.members))
+	out := make([][]byte, p.Members())
 	for i := range out {
 		from := len(buf)
 		buf = p.AppendAssignment(buf, i)
@@ -159,8 +161,8 @@ func (p Plan) Encode() [][]byte {
 
 func (p Plan) assignmentSize(i int) int {
 	n := 2 + 4 + 4 + len(p.UserData(i)) + 4*p.Load(i)
-	for s := p.members[i][0]; s < p.members[i][1]; s++ {
-		n += 2 + len(p.topics[p.shares[s].topic]) + 4
+	for s, end := p.sharesOf(i); s < end; s++ {
+		n += 2 + len(p.topics[p.shares[2*int(s)]]) + 4
 	}
 	return n
 }

@@ -8,9 +8,12 @@ import "slices"
 type Arena struct{ free []int32 }
 
 const (
-	arenaPiece = 1696 // a group of ten with a hundred partitions needs no second one
-	arenaLarge = 256  // longer lists are pieces of their own
+	arenaPiece = 2048
+	arenaLarge = 256 // longer lists are pieces of their own
 )
+
+// Expect makes the first piece large enough for lists of n in all, as far as pieces go.
+func (a *Arena) Expect(n int) { a.free = make([]int32, min(max(n, arenaLarge), arenaPiece)) }
 
 // Ints returns n zeros. They must not be appended to.
 func (a *Arena) Ints(n int) []int32 {

@@ -37,10 +37,38 @@ const mostNodes = 16
 
 // evenEqual evens out a group with equal subscriptions.
 func (p *Problem) evenEqual() {
-	var t table
-	if t.count(p) {
-		return
+	runs, members := p.Sources.Of(0), len(p.Hub)
+	counts := p.Group.Ints(2 * len(runs) * members)
+	has, own := counts[:len(counts)/2], counts[len(counts)/2:]
+	even := true
+	for i, r := range runs {
+		even = p.countTopic(r, has[i*members:(i+1)*members], own[i*members:(i+1)*members]) && even
 	}
+	if !even {
+		p.exchange(runs, has, own)
+	}
+}
+
+// countTopic counts who has and owned what of a topic; it reports whether it is as
+// even as can be.
+func (p *Problem) countTopic(r group.Run, has, own []int32) (even bool) {
+	for q := r.From; q < r.To; q++ {
+		has[p.Owner[q]]++
+		if m := p.Before[q]; m != group.None {
+			own[m]++
+		}
+	}
+	least, most := has[0], has[0]
+	for _, n := range has {
+		least, most = min(least, n), max(most, n)
+	}
+	return most <= least+1
+}
+
+// exchange carries out rounds as long as there is one that wins.
+func (p *Problem) exchange(runs []group.Run, has, own []int32) {
+	var t table
+	t.p, t.runs, t.members, t.has, t.own = p, runs, len(p.Hub), has, own
 	t.begin()
 	turned := false
 	for t.round() {
@@ -49,28 +77,6 @@ func (p *Problem) evenEqual() {
 	if turned {
 		t.realise()
 	}
-}
-
-// count fills the table; it reports whether every topic is as even as can be.
-func (t *table) count(p *Problem) (even bool) {
-	t.p, t.runs, t.members = p, p.Sources.Of(0), len(p.Hub)
-	t.has, t.own = p.Group.Ints(len(t.runs)*t.members), p.Group.Ints(len(t.runs)*t.members)
-	even = true
-	for i, r := range t.runs {
-		has, own := t.has[i*t.members:(i+1)*t.members], t.own[i*t.members:(i+1)*t.members]
-		for q := r.From; q < r.To; q++ {
-			has[p.Owner[q]]++
-			if m := p.Before[q]; m != group.None {
-				own[m]++
-			}
-		}
-		least, most := has[0], has[0]
-		for _, n := range has {
-			least, most = min(least, n), max(most, n)
-		}
-		even = even && most <= least+1
-	}
-	return even
 }
 
 func (t *table) begin() {
