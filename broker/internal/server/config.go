@@ -23,12 +23,13 @@ type Config struct {
 	// When they are used up, connections are not read until some are free: the peers feel back-pressure. One request
 	// more than fits is let through at any time, so that one larger than the bound passes. Default 64 MiB.
 	RequestMemory int64
-	// Patience is how long readers wait for request memory before connections that hold some of it and do not send the
-	// rest of their request are closed. Default 5 seconds: a client may stall for a moment without ill will.
-	// ResponseMemory is from how many bytes of responses on that wait for peers to read them, peers that read nothing for
-	// longer than Patience lose their connections. Default: as RequestMemory.
+	// ResponseMemory is how many bytes of responses may wait for their peers, over all connections. When there are more,
+	// peers that have read nothing for longer than Patience lose their connections. Default: as RequestMemory.
 	ResponseMemory int64
-	Patience       time.Duration
+	// Patience is how long memory may be short before those connections are closed that hold some of it and do not move:
+	// that do not send the rest of their request, or read nothing of their responses. Default 5 seconds: a client may
+	// stall for a moment without ill will.
+	Patience time.Duration
 
 	Logger *slog.Logger // default: nothing is logged
 	Events Events
