@@ -24,7 +24,7 @@ import (
 type implementation func(g *group, h how) sample
 
 func implementations() map[string]implementation {
-	all := map[string]implementation{"skein": skeinPlan, "skein map": skeinMap, "skein bytes": skeinBytes, "sarama": saramaSticky}
+	all := map[string]implementation{"skein": skeinPlan, "skein map": skeinMap, "skein bytes": skeinBytes, "map alone": mapAlone, "sarama": saramaSticky}
 	for name, i := range franzImplementations() {
 		all[name] = i
 	}
@@ -32,7 +32,7 @@ func implementations() map[string]implementation {
 }
 
 // peers lists everyone in the order of the table.
-var peers = []string{"skein", "skein map", "skein bytes", "franz-go", "franz-go bytes", "java client", "java server", "sarama"}
+var peers = []string{"skein", "skein map", "skein bytes", "map alone", "franz-go", "franz-go bytes", "java client", "java server", "sarama"}
 
 type options struct {
 	only  *regexp.Regexp

@@ -19,6 +19,7 @@ type pair struct {
 // pairs lists the comparisons in the order of the columns.
 var pairs = []pair{
 	{"franz-go", "skein map", mapBar},
+	{"franz-go", "map alone", nil},
 	{"franz-go bytes", "skein bytes", func(r row) float64 { return from(r, 200_000, 10) }},
 	{"java client", "skein", func(r row) float64 { return byKind(r, 5, 1000) }},
 	{"java server", "skein", func(r row) float64 { return byKind(r, 1, 5) }},
