@@ -42,8 +42,8 @@ func (h *Handler) listGroups(_ context.Context, r *server.Request) {
 	})
 }
 
-// listed is what fits the filters, by name.
-func listed(req *kmsg.ListGroupsRequest, replies []any) (all []kmsg.ListGroupsResponseGroup) {
+// listed is what fits the filters, by name. Each reply is by name.
+func listed(req *kmsg.ListGroupsRequest, replies []any) []kmsg.ListGroupsResponseGroup {
 	states, types := filter{}, filter{}
 	for _, s := range req.StatesFilter {
 		states[strings.ToLower(strings.TrimSpace(s))] = true
@@ -51,15 +51,16 @@ func listed(req *kmsg.ListGroupsRequest, replies []any) (all []kmsg.ListGroupsRe
 	for _, t := range req.TypesFilter {
 		types[strings.ToLower(t)] = true
 	}
-	for _, some := range replies {
-		for _, g := range some.([]kmsg.ListGroupsResponseGroup) {
-			if states.fits(g.GroupState) && types.fits(g.GroupType) {
-				all = append(all, g)
-			}
+	lists := make([][]kmsg.ListGroupsResponseGroup, len(replies))
+	for i, some := range replies {
+		lists[i] = some.([]kmsg.ListGroupsResponseGroup)
+		if len(states)+len(types) > 0 {
+			lists[i] = slices.DeleteFunc(slices.Clone(lists[i]), func(g kmsg.ListGroupsResponseGroup) bool {
+				return !states.fits(g.GroupState) || !types.fits(g.GroupType)
+			})
 		}
 	}
-	slices.SortFunc(all, func(a, b kmsg.ListGroupsResponseGroup) int { return cmp.Compare(a.Group, b.Group) })
-	return all
+	return mergeSorted(lists, func(a, b *kmsg.ListGroupsResponseGroup) int { return cmp.Compare(a.Group, b.Group) })
 }
 
 // filter is a set of words in small letters; an empty one lets everything through.

@@ -118,17 +118,17 @@ func started(l *txn.Listed) int64 {
 	return l.Started.UnixMilli()
 }
 
-// listed is what fits, by transactional id.
-func (f *transactionFilter) listed(replies []any) (all []kmsg.ListTransactionsResponseTransactionState) {
-	for _, some := range replies {
+// listed is what fits, by transactional id. Each reply is by id.
+func (f *transactionFilter) listed(replies []any) []kmsg.ListTransactionsResponseTransactionState {
+	lists := make([][]kmsg.ListTransactionsResponseTransactionState, len(replies))
+	for i, some := range replies {
 		for _, l := range some.([]txn.Listed) {
 			if f.fits(&l) {
-				all = append(all, l.ListTransactionsResponseTransactionState)
+				lists[i] = append(lists[i], l.ListTransactionsResponseTransactionState)
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b kmsg.ListTransactionsResponseTransactionState) int {
+	return mergeSorted(lists, func(a, b *kmsg.ListTransactionsResponseTransactionState) int {
 		return cmp.Compare(a.TransactionalID, b.TransactionalID)
 	})
-	return all
 }

@@ -194,8 +194,8 @@ func TestListGroupsFilters(t *testing.T) {
 		[]kmsg.ListGroupsResponseGroup{{Group: "s", ProtocolType: "consumer", GroupState: "Stable", GroupType: "classic"}},
 		[]kmsg.ListGroupsResponseGroup(nil),
 		[]kmsg.ListGroupsResponseGroup{
-			{Group: "p", ProtocolType: "connect", GroupState: "PreparingRebalance", GroupType: "classic"},
 			{Group: "e", GroupState: "Empty", GroupType: "classic"},
+			{Group: "p", ProtocolType: "connect", GroupState: "PreparingRebalance", GroupType: "classic"},
 		},
 	}
 	g := &fakeGroups{answer: func(_ string, in any) (any, error) {

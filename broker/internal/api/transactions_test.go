@@ -365,7 +365,7 @@ func TestListTransactions(t *testing.T) {
 	}
 	f := always([]any{
 		[]txn.Listed{one("old", 3, "Ongoing", time.Hour), one("young", 2, "Ongoing", time.Second)},
-		[]txn.Listed{one("never", 1, "Empty", 0), one("done", 4, "CompleteCommit", time.Minute)},
+		[]txn.Listed{one("done", 4, "CompleteCommit", time.Minute), one("never", 1, "Empty", 0)},
 	})
 	withTransactions(t, nil, f, &fakeGroups{}, func(b *testBroker) {
 		for _, test := range []struct {
