@@ -56,7 +56,7 @@ func Solve(p Problem) (Solution, error) {
 	}
 	s.sources = s.divide()
 	s.countOwned()
-	s.levels = level.Find(s.levelProblem())
+	s.levels = s.findLevels()
 	m := s.movesProblem(price)
 	flow := moves.Fewest(m)
 	if !flow.Moves() {
@@ -129,6 +129,25 @@ func (s *solver) countOwned() {
 		}
 		s.owners.Start = append(s.owners.Start, int32(len(s.owned)))
 	}
+}
+
+// findLevels tells without looking what the level is where everybody may have
+// everything: the mean load, rounded up.
+func (s *solver) findLevels() level.Levels {
+	if s.ClassTopics.Len() != 1 || s.Members.Len() != 1 || s.Slack > 0 {
+		return level.Find(s.levelProblem())
+	}
+	supply, members := int32(0), int32(len(s.MemberClass))
+	for source := range s.sources.Class {
+		supply += s.sources.Supply(int32(source))
+	}
+	mean := supply / members
+	if supply%members > 0 {
+		mean++
+	}
+	both := s.Ints(1)
+	both[0] = mean
+	return level.Levels{Topics: both, Members: both}
 }
 
 func (s *solver) levelProblem() *level.Problem {
