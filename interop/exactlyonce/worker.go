@@ -3,7 +3,6 @@ package exactlyonce
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -12,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/skeinstream/skein/interop/proc"
 )
 
 // worker is a client in a process of its own that reads inputs as a member of a
@@ -53,24 +54,12 @@ const (
 )
 
 func startWorker(seen *observer, dir, name string, cmd *exec.Cmd) (*worker, error) {
-	errors, err := os.Create(filepath.Join(dir, name+".stderr"))
+	p, err := proc.StartPiped(cmd, name, filepath.Join(dir, name+".stderr"))
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{name: name, cmd: cmd, errors: errors, over: make(chan struct{})}
-	cmd.Stderr = errors
-	if w.input, err = cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	output, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		errors.Close()
-		return nil, fmt.Errorf("starting %s: %w", name, err)
-	}
-	go w.listen(output, seen)
+	w := &worker{name: name, cmd: cmd, input: p.Input, errors: p.Errors, over: make(chan struct{})}
+	go w.listen(p.Output, seen)
 	return w, nil
 }
 

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/skeinstream/skein/interop/proc"
 )
 
 // member is a client in a process of its own. Its arguments are the bootstrap
@@ -30,25 +32,13 @@ type member struct {
 }
 
 func startMember(o *observer, dir, name string, cmd *exec.Cmd) (*member, error) {
-	errors, err := os.Create(filepath.Join(dir, name+".stderr"))
+	p, err := proc.StartPiped(cmd, name, filepath.Join(dir, name+".stderr"))
 	if err != nil {
 		return nil, err
 	}
-	m := &member{name: name, cmd: cmd, errors: errors, seen: o, read: make(chan struct{})}
-	cmd.Stderr = errors
-	if m.input, err = cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	output, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		errors.Close()
-		return nil, fmt.Errorf("starting %s: %w", name, err)
-	}
+	m := &member{name: name, cmd: cmd, input: p.Input, errors: p.Errors, seen: o, read: make(chan struct{})}
 	o.add(event{at: now(), member: name, kind: revoked}) // it is there
-	go m.listen(output)
+	go m.listen(p.Output)
 	return m, nil
 }
 

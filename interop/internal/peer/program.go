@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/skeinstream/skein/interop/proc"
 )
 
 // program is a client program that takes commands on its standard input; the
@@ -27,26 +29,13 @@ type program struct {
 
 // startProgram runs cmd; what it writes to standard error is kept in dir.
 func startProgram(name, dir string, cmd *exec.Cmd) (*program, error) {
-	log, err := os.Create(filepath.Join(dir, "stderr"))
+	child, err := proc.StartPiped(cmd, name, filepath.Join(dir, "stderr"))
 	if err != nil {
 		return nil, err
 	}
-	cmd.Stderr = log
-	input, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	output, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		log.Close()
-		return nil, fmt.Errorf("starting %s: %w", name, err)
-	}
-	p := &program{name: name, cmd: cmd, input: input, answers: make(chan string), errors: log}
+	p := &program{name: name, cmd: cmd, input: child.Input, answers: make(chan string), errors: child.Errors}
 	go func() {
-		lines := bufio.NewScanner(output)
+		lines := bufio.NewScanner(child.Output)
 		lines.Buffer(nil, 1<<20)
 		for lines.Scan() {
 			p.answers <- lines.Text()
