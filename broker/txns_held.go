@@ -19,8 +19,8 @@ const (
 	heldMost = 10
 )
 
-// held asks the partitions who holds them up, and the coordinators of c, if there is one, who that is and since when. For who is
-// nobody's the time of the last write counts: it has been open for longer.
+// held asks the partitions who holds them up, and the coordinators of c, if there is one, who that is and since when. A
+// transaction that no coordinator knows counts from its last write on: it has been open for at least as long.
 func (t *transactions) held(c *coordinator.Coordinator) []monitor.Held {
 	open := t.firstOpen()
 	if len(open) == 0 {
