@@ -7,6 +7,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -228,7 +229,11 @@ func (a *app) print(result any, text func(w io.Writer)) error {
 	if a.json {
 		return a.encode(a.env.Stdout, result)
 	}
-	text(visibleLines{a.env.Stdout})
+	var b bytes.Buffer // so that nothing is lost silently: not every writer of text looks at errors
+	text(visibleLines{&b})
+	if _, err := a.env.Stdout.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("writing the output: %w", err)
+	}
 	return nil
 }
 
