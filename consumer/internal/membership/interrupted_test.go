@@ -38,9 +38,15 @@ func TestMissedRounds(t *testing.T) {
 	}
 	l.ends().did(whole + "3")
 
-	l = newLife(t, Config{}).subscribes("t").joins(1<<31-1, cs).isGiven("t-0").ends()
+	l = newLife(t, Config{InstanceID: "i"}).subscribes("t").joins(1<<31-1, cs).isGiven("t-0").ends()
 	l.log = nil
 	l.does(Rejoin{}).joins(1, cs).did(narrowed+"2147483647, and more held back", "sync generation 1, plan of 0") // none was missed
+
+	name := cs
+	resp := kmsg.NewPtrJoinGroupResponse()
+	resp.Generation, resp.MemberID, resp.Protocol = 7, "m", &name
+	l = newLife(t, Config{InstanceID: "i"}).settles(cs, "t-0").does(Rejoin{}).gets("join", resp)
+	l.did(owning, "sync generation 7, plan of 0") // the broker assigns here
 }
 
 // R-B3, R-B8, R-B19: a rebalance that begins anew before it has brought anything calls nothing, the first one neither.

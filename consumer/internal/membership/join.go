@@ -22,7 +22,7 @@ func (m *Machine) joined(resp *kmsg.JoinGroupResponse) {
 		m.joinRefused(resp)
 		return
 	}
-	m.forgotten = m.missed(resp.Generation)
+	m.forgotten = m.missed(resp)
 	m.member, m.generation = resp.MemberID, resp.Generation
 	m.beat.next = m.now.Add(m.cfg.HeartbeatInterval)
 	if m.forgotten {
@@ -51,13 +51,17 @@ func (m *Machine) joined(resp *kmsg.JoinGroupResponse) {
 
 // missed says that the group has had rounds without this member, which may have given away what it owns. A static member that
 // misses a round stays in the group, so that the broker says nothing (R-C23); in the name of the new generation it would take
-// commits of partitions that are somebody else's.
-func (m *Machine) missed(generation int32) bool {
+// commits of partitions that are somebody else's. Dynamic members are expelled. A group without a leader is one of the new
+// protocol (KIP-848), whose generations skip numbers and whose broker gives nothing away before it is given up.
+func (m *Machine) missed(resp *kmsg.JoinGroupResponse) bool {
+	if m.cfg.InstanceID == "" || resp.LeaderID == "" || len(m.owned) == 0 {
+		return false
+	}
 	next := m.generation + 1
 	if m.generation == math.MaxInt32 {
 		next = 1 // the broker begins again
 	}
-	return len(m.owned) > 0 && generation != m.generation && generation != next
+	return resp.Generation != m.generation && resp.Generation != next
 }
 
 // shortCircuits says that an assignor was selected which cannot know what this member owns, and may have given it away. The
