@@ -21,6 +21,8 @@ type actor struct {
 	sent    int32 // the sequence of the batch that is under way
 	// raised: its epoch comes from the end of a transaction, so that the one before may come again.
 	raised bool
+	// recovered: its epoch comes from an InitProducerId that said who it was, which may come again too.
+	recovered bool
 }
 
 // nobodysProducer is an id that no broker gave.
@@ -43,7 +45,7 @@ func (s *side) became(name, transactional string, p producer) {
 		s.pids[p.id] = fmt.Sprintf("%s#%d", transactional, s.named[transactional])
 	}
 	if p != a.producer {
-		a.before, a.producer, a.raised = a.producer, p, false
+		a.before, a.producer, a.raised, a.recovered = a.producer, p, false, false
 		clear(a.next)
 		clear(a.inside)
 		clear(a.refused)

@@ -51,7 +51,11 @@ func (i initSpec) step() step {
 		},
 		learn: func(s *side, response kmsg.Response) {
 			if r := response.(*kmsg.InitProducerIDResponse); r.ErrorCode == 0 {
+				before := s.actor(i.by).producer
 				s.became(i.by, i.id, producer{r.ProducerID, r.ProducerEpoch})
+				if a := s.actor(i.by); a.producer != before {
+					a.recovered = i.names != "" && i.version >= initRecovers
+				}
 			}
 		},
 		after: func(s *side, _ kmsg.Response) error { return s.settleTransaction(i.id) },
@@ -72,11 +76,15 @@ func (i initSpec) who(s *side) producer {
 	return p
 }
 
-// hurts tells whether p is not the producer of a transaction that is open: Kafka aborts it nevertheless, and we do not.
+// hurts tells whether p is not the producer that it says it is. Kafka aborts its transaction, if one is open, nevertheless; and it
+// takes the epoch before the current one for a retry, also of somebody else and when the current one has been used. We do not.
 func (i initSpec) hurts(s *side, p producer) bool {
-	if p.id == -1 {
+	t, err := s.transaction(i.id)
+	now, last := producer{t.ProducerID, t.ProducerEpoch}, producer{t.ProducerID, t.ProducerEpoch - 1}
+	if err != nil || p.id == -1 || p == now {
 		return false
 	}
-	t, err := s.transaction(i.id)
-	return err == nil && t.State == "Ongoing" && p != producer{t.ProducerID, t.ProducerEpoch}
+	a := s.actor(i.by)
+	again := a.producer == now && (a.raised || a.recovered)
+	return t.State == "Ongoing" || p == last && !again
 }

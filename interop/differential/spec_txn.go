@@ -173,7 +173,7 @@ func (e endSpec) ended(s *side, now producer) {
 	clear(a.inside)
 	switch {
 	case e.version < endRaises:
-		a.raised = false // its epoch has been used
+		a.raised, a.recovered = false, false // its epoch has been used
 	case now != a.producer:
 		s.became(e.name, e.id, now)
 		a.raised = true
