@@ -121,6 +121,9 @@ func (x *index) solve(o Options, c *claims) ([]int32, error) {
 
 // racks puts the racks in numbers; nil when no member has one, or no partition.
 func (x *index) racks() *optimal.Racks {
+	if !x.anyRack() {
+		return nil
+	}
 	number := map[string]int32{}
 	r := &optimal.Racks{Member: make([]int32, len(x.order))}
 	for m := range r.Member {
@@ -134,14 +137,20 @@ func (x *index) racks() *optimal.Racks {
 			r.Member[m] = n
 		}
 	}
-	if len(number) == 0 {
-		return nil
-	}
 	r.Count = len(number)
 	if !x.rackSets(r, number) {
 		return nil
 	}
 	return r
+}
+
+func (x *index) anyRack() bool {
+	for i := range x.in.Members {
+		if x.in.Members[i].Rack != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // rackSets numbers the sets of members' racks in which partitions have

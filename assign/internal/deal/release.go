@@ -19,6 +19,9 @@ type releaser struct {
 	heaps      []heap
 }
 
+// fewHeaps is room for what a member has of so many topics.
+const fewHeaps = 16
+
 // heap is what one member has of one topic.
 type heap struct {
 	topic int32
@@ -60,7 +63,10 @@ func (d *dealer) release(s int32) {
 func (d *dealer) gather(s int32) {
 	group.Accumulate(d.next)
 	total := int(d.next[len(d.next)-1])
-	d.held = slices.Grow(d.held[:0], total)[:total]
+	if cap(d.held) < total {
+		d.held = d.p.Group.Ints(total)
+	}
+	d.held = d.held[:total]
 	for _, r := range d.p.Sources.Of(s) {
 		for p := r.From; p < r.To; p++ {
 			m := d.p.Owner[p]
@@ -108,6 +114,9 @@ func (d *dealer) highest() heap {
 
 // heap sorts a member's partitions, which are in order, into heaps by topic.
 func (d *dealer) heap(parts []int32) {
+	if d.heaps == nil {
+		d.heaps = make([]heap, 0, min(len(d.pool), fewHeaps))
+	}
 	d.heaps = d.heaps[:0]
 	for len(parts) > 0 {
 		t, exact := slices.BinarySearch(d.p.Base, parts[0])

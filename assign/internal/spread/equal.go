@@ -95,7 +95,7 @@ func (t *table) begin() {
 // never is the price of what cannot be done.
 const never = math.MaxInt64 / 4
 
-// round finds one round that wins something and carries it out, as often as it
+// round finds rounds that win something and carries them out, each as often as it
 // wins; it reports whether there was one.
 func (t *table) round() bool {
 	t.pairs()
@@ -104,8 +104,7 @@ func (t *table) round() bool {
 		t.distance[v], t.before[v] = 0, -1
 	}
 	for t.relax() {
-		if v := t.loop(); v >= 0 {
-			t.turn(v)
+		if t.turnAll() {
 			return true
 		}
 	}
@@ -206,8 +205,9 @@ func (t *table) relax() (changed bool) {
 	return changed
 }
 
-// loop returns a node on a loop of steps backwards, or -1.
-func (t *table) loop() int32 {
+// turnAll carries out every round among the steps that nodes were reached over last.
+// They have no node in common, so that none changes what another wins.
+func (t *table) turnAll() (any bool) {
 	clear(t.onTheWay[:t.nodes+1])
 	for v := range int32(t.nodes + 1) {
 		u := v
@@ -216,8 +216,9 @@ func (t *table) loop() int32 {
 			u = t.before[u]
 		}
 		if u >= 0 && t.onTheWay[u] == v+1 {
-			return u
+			t.turn(u)
+			any = true
 		}
 	}
-	return -1
+	return any
 }
