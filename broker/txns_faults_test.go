@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/skeinstream/skein/internal/vfs"
 )
@@ -184,14 +185,20 @@ func TestAdditionsThatAreLost(t *testing.T) {
 
 // TestOffsetsWhoseAdditionIsLost are not acknowledged: the client sends them again.
 func TestOffsetsWhoseAdditionIsLost(t *testing.T) {
-	onFaultyDisk(t, oneShard(), func(h *house) {
+	settings := oneShard()
+	settings["offset.metadata.max.bytes"] = "1000000"
+	onFaultyDisk(t, settings, func(h *house) {
 		h.createTopic("a", 1)
 		p := h.producer("id")
 		h.must(retrying(p.begin))
 		h.must(retrying(func() error { return p.commitOffset("g", "a", 1) }))
 		h.must(p.end(true))
 		heal := h.faults.Fail(vfs.Rule{Op: vfs.OpWrite, Name: "*.wal", Times: 1, Err: syscall.ENOSPC})
-		wantError(t, "offsets", p.commitOffset("g", "a", 2), kerr.NotCoordinator)
+		req := p.offsetRequest("g", "a", 2)
+		req.Topics[0].Partitions[0].Metadata = kmsg.StringPtr(strings.Repeat("m", 300<<10)) // it goes to its segment at once
+		resp, err := ask[*kmsg.TxnOffsetCommitResponse](p.w, req)
+		h.must(err)
+		wantError(t, "offsets", failed(resp.Topics[0].Partitions[0].ErrorCode), kerr.NotCoordinator)
 		heal()
 		h.must(retrying(func() error { return p.commitOffset("g", "a", 3) }))
 		h.must(p.end(true))
