@@ -21,12 +21,15 @@ const (
 	eossimTries     = 5 // of a seed that is replayed
 )
 
-// simulate runs one seed. It is made for a bubble.
-func simulate(t *testing.T, seed uint64) (r *eossim.Result) {
+// simulate runs one seed, with some settings off.
+func simulate(t *testing.T, seed uint64, off ...string) (r *eossim.Result) {
 	defer runtime.GC()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // the collector's workers would change the order of goroutines
 	synctest.Test(t, func(*testing.T) {
 		r = eossim.Run(seed, func(files vfs.FS, settings map[string]string, random io.Reader) (eossim.Broker, error) {
+			for _, name := range off {
+				settings[name] = "false"
+			}
 			return Open(context.Background(), Config{Dir: dataDir, Settings: settings, files: files, random: random})
 		})
 	})
@@ -164,5 +167,26 @@ func TestExactlyOnceReplays(t *testing.T) {
 		if !again {
 			t.Errorf("seed %d tells another history each time: %v", seed, hashes)
 		}
+	}
+}
+
+// TestExactlyOnceNeedsItsProtections: without the protections that can be switched off, clients before KIP-890 do not have
+// exactly-once, and the simulation finds that out: requests of a transaction that is over tear the next one or leave one open.
+func TestExactlyOnceNeedsItsProtections(t *testing.T) {
+	if underRace {
+		t.Skip("the simulation looks for races there")
+	}
+	alone(t)
+	for _, name := range []string{"skein.transaction.refuse.late.requests", "transaction.partition.verification.enable"} {
+		const seeds = 200
+		seed := uint64(0)
+		for seed < seeds && len(simulate(t, seed, name).Violations) == 0 {
+			seed++
+		}
+		if seed == seeds {
+			t.Errorf("without %s all is well in %d seeds", name, seeds)
+			continue
+		}
+		t.Logf("without %s seed %d fails", name, seed)
 	}
 }
