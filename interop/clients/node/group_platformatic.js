@@ -51,8 +51,8 @@ async function commit () {
 }
 
 async function joined () {
-  gone()
   if (stopping) return
+  gone()
   owned = consumer.assignments?.find(a => a.topic === args.topic)?.partitions ?? []
   say('assigned', owned)
   const generation = consumer.generationId
@@ -76,7 +76,7 @@ async function joined () {
 async function run () {
   consumer.on('error', problem => log('consumer:', problem.message))
   consumer.on('consumer:group:join', () => { joined().catch(failed) })
-  consumer.on('consumer:group:rebalance', gone)
+  consumer.on('consumer:group:rebalance', () => { if (!stopping) gone() }) // else stop commits what is handled, in whichever generation
   setInterval(() => { commit() }, commitEvery)
   consumer.topics.trackAll(args.topic)
   await consumer.joinGroup({})
