@@ -31,7 +31,7 @@ func connectionSettings() []Def {
 		{Name: "socket.request.max.bytes", Group: group, Type: Int, Default: "104857600", Valid: between(1, int32Max),
 			Doc: "The largest request. A larger one is refused before memory is taken for it, and its connection is closed."},
 		{Name: "queued.max.request.bytes", Group: group, Type: Long, Default: "67108864", Valid: bounds{min: 1, max: int64Max}.or(-1),
-			Doc: "How many bytes of requests may be in memory at the same time over all connections. When they are reached, reading waits; -1 sets no limit. One request that is larger than the bound is still let through."},
+			Doc: "How many bytes of requests may be in memory at the same time over all connections. When they are reached, reading waits; -1 sets no limit. One request that is larger than the bound is still let through. When responses that wait to be read take as much, connections whose peer has read nothing for five seconds are closed."},
 		{Name: "max.connections", Group: group, Type: Int, Default: "2147483647", Valid: between(0, int32Max), Dynamic: true,
 			Doc: "How many connections are served at the same time, over all listeners. Further ones wait until one of them ends."},
 		{Name: "max.connections.per.ip", Group: group, Type: Int, Default: "2147483647", Valid: between(0, int32Max), Dynamic: true,
