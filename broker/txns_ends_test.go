@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -30,13 +29,6 @@ func (h *house) begun(id string, timeout time.Duration, value string, at ...part
 	return p
 }
 
-func expectRefusal(t *testing.T, what string, got error, want *kerr.Error) {
-	t.Helper()
-	if !errors.Is(got, want) {
-		t.Errorf("%s: %v, want %v", what, got, want)
-	}
-}
-
 // TestTransactionsOutOfTime are aborted when their time is up, not at the next look of anybody, and their owner hears of it
 // (R-E9, R-K25).
 func TestTransactionsOutOfTime(t *testing.T) {
@@ -55,7 +47,7 @@ func TestTransactionsOutOfTime(t *testing.T) {
 		if _, open := h.committedValues(at); open != 0 {
 			t.Error("it is still open")
 		}
-		expectRefusal(t, "sending", p.send(at, "later"), kerr.InvalidProducerEpoch)
+		wantError(t, "sending", p.send(at, "later"), kerr.InvalidProducerEpoch)
 		h.must(p.end(false))
 		h.must(p.send(at, "next"))
 		h.must(p.end(true))
@@ -144,7 +136,7 @@ func TestTransactionsOfPartitionsThatAreOffline(t *testing.T) {
 		if s := h.describeTxn("id"); s.State != "PrepareCommit" || len(s.Topics) != 1 || s.Topics[0].Topic != "b" {
 			t.Errorf("the coordinator says %+v", s)
 		}
-		expectRefusal(t, "the next transaction", p.send(a, "next"), kerr.ConcurrentTransactions)
+		wantError(t, "the next transaction", p.send(a, "next"), kerr.ConcurrentTransactions)
 		h.shutdown()
 		heal()
 		h.open()
