@@ -63,6 +63,36 @@ func TestACatalogThatIsGoneIsNotFoundedAnew(t *testing.T) {
 	}
 }
 
+// The write-ahead log of a broker that did not end cleanly may have records that nothing else has.
+func TestAWriteAheadLogThatIsGoneIsTold(t *testing.T) {
+	for _, clean := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRuin(t, false)
+			r.with(t, r.disk, func(*Broker, *wire) { synctest.Wait() })
+			if !clean {
+				if err := r.disk.Remove(filepath.Join(dataDir, ".kafka_cleanshutdown")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := r.disk.RemoveAll(filepath.Join(dataDir, "wal")); err != nil {
+				t.Fatal(err)
+			}
+			if starts(r.disk) != clean {
+				t.Errorf("clean %v: a broker starts %v", clean, !clean)
+			}
+			if got := examined(t, r.disk, false)[WriteAheadLog]; got.Offline == clean || len(got.Notes) > 0 == clean {
+				t.Errorf("clean %v: found %+v", clean, got)
+			}
+			if got := examined(t, r.disk, true)[WriteAheadLog]; got.Repaired == clean {
+				t.Errorf("clean %v: repaired %+v", clean, got)
+			}
+			if lost := r.lost(t, r.disk, false); lost > 0 {
+				t.Errorf("clean %v: %d batches are lost", clean, lost)
+			}
+		})
+	}
+}
+
 func cutTo(disk *vfs.Memory, name string, size int64) error {
 	f, err := disk.OpenFile(name)
 	if err != nil {

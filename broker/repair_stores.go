@@ -156,6 +156,9 @@ func frameNotes(damage []commit.Damage, known *catalog.Snapshot) (notes []string
 	for _, d := range damage {
 		frames += d.Frames
 		named += uint64(len(d.Lost))
+		if d.Unknown {
+			notes = append(notes, fmt.Sprintf("what was written to %s is lost if its segments do not have it, and nobody can tell of which partitions that was", d.File))
+		}
 		for _, l := range d.Lost {
 			notes = append(notes, fmt.Sprintf("offsets %d to %d of %s are lost if its segments do not have them, and then a line of its own says so",
 				l.Base, l.Last, nameOf(known, l.Key)))

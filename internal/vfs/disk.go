@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 )
 
 // Disk is the real file system, with paths as they are given.
@@ -64,7 +65,7 @@ func (disk) Stat(name string) (Info, error) {
 }
 
 func (disk) Lock(name string) (io.Closer, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, fileMode)
+	f, err := openLock(os.OpenFile, name)
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +73,16 @@ func (disk) Lock(name string) (io.Closer, error) {
 		return nil, errors.Join(fmt.Errorf("locking %s: %w", name, err), f.Close())
 	}
 	return f, nil // the system drops the lock with the descriptor
+}
+
+// openLock opens a file to lock it. On a read-only volume, where who only looks wants to be sure that nobody else writes by
+// way of another mount, it has to be there.
+func openLock(open func(string, int, os.FileMode) (*os.File, error), name string) (*os.File, error) {
+	f, err := open(name, os.O_RDWR|os.O_CREATE, fileMode)
+	if errors.Is(err, syscall.EROFS) {
+		return open(name, os.O_RDONLY, 0)
+	}
+	return f, err
 }
 
 func (f *diskFile) Sync() error { return syncData(f.File) }

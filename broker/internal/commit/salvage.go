@@ -24,7 +24,8 @@ type Damage struct {
 	File     string
 	Position int64
 	Bytes    int64  // -1: up to where the log ended, which nobody knows
-	Frames   uint64 // so many are lost at most, 0: nobody knows
+	Frames   uint64 // so many are lost at most
+	Unknown  bool   // nobody knows how many, or whether there were any
 	Lost     []Lost // of these the headers can be read
 	Reason   string
 }
@@ -99,11 +100,7 @@ func (v *salvage) run() error {
 // file reads one file.
 func (v *salvage) file(f relic) error {
 	if f.headless || f.missing {
-		reason := "the header of the file cannot be read; its frames tell what it was"
-		if f.missing {
-			reason = fmt.Sprintf("the file is missing, and frames up to %d were durable", f.claim)
-		}
-		v.damage = append(v.damage, Damage{File: f.name, Bytes: fileHeaderSize, Reason: reason})
+		v.damage = append(v.damage, f.beheaded())
 	}
 	if f.missing {
 		return nil
@@ -119,6 +116,18 @@ func (v *salvage) file(f relic) error {
 		v.last = s.last
 	}
 	return err
+}
+
+// beheaded is the damage of a file whose header is not there.
+func (f *relic) beheaded() Damage {
+	d := Damage{File: f.name, Bytes: fileHeaderSize, Reason: "the header of the file cannot be read; its frames tell what it was"}
+	switch {
+	case f.missing:
+		d.Reason = fmt.Sprintf("the file is missing, and frames up to %d were durable", f.claim)
+	case f.header.number == 0:
+		d.Reason, d.Unknown = "the header of the file cannot be read, and no two whole frames tell what it was", true
+	}
+	return d
 }
 
 // frames reads the frames of a file, of which claim is said to have been durable.

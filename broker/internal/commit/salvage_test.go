@@ -188,6 +188,30 @@ func TestADamagedHeaderOfAFileIsMadeAnew(t *testing.T) {
 	}
 }
 
+// A header can be made anew from two frames that agree. With one nobody knows what is lost, and the report says that.
+func TestADamagedHeaderBeforeASingleFrame(t *testing.T) {
+	for writes := 1; writes <= 2; writes++ {
+		fs := vfs.NewMemory()
+		cl := openCluster(t, fs, 1, Config{})
+		for range writes {
+			cl.parts[0].append("x", 1)
+		}
+		check(t, cl.drain())
+		file := name(cl.c.wal.header.number)
+		image := fs.KillClone()
+		check(t, overwrite(image, file, make([]byte, 4)))
+		frames, damage := salvaged(t, image)
+		if len(damage) != 1 || damage[0].Unknown != (writes < 2) || len(frames) != writes*(writes/2) {
+			t.Errorf("%d writes: %q with %+v", writes, frames, damage)
+		}
+		_, err := Repair(image, "wal")
+		check(t, err)
+		if _, damage := salvaged(t, image); len(damage) > 0 {
+			t.Errorf("%d writes: after the repair %+v", writes, damage)
+		}
+	}
+}
+
 func texts(all []standing) (texts []string) {
 	for _, s := range all {
 		texts = append(texts, text(s.Frame))

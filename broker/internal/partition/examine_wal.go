@@ -2,7 +2,9 @@ package partition
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/skeinstream/skein/broker/internal/commit"
@@ -15,6 +17,17 @@ import (
 // one does not have them, Examine finds the hole. The caller holds the lock on dir.
 func ExamineWAL(ctx context.Context, fs vfs.FS, dir string, repair bool) ([]commit.Damage, error) {
 	wal := filepath.Join(dir, walDir)
+	_, err := fs.Stat(filepath.Join(dir, cleanFile))
+	gone, err := walGone(fs, dir, err == nil)
+	if gone && repair {
+		err = errors.Join(fs.MkdirAll(wal), fs.SyncDir(dir))
+	}
+	if gone {
+		return []commit.Damage{{File: wal, Bytes: -1, Unknown: true, Reason: walGoneReason}}, err
+	}
+	if err != nil {
+		return nil, err
+	}
 	damage, err := commit.Salvage(fs, wal, nil)
 	if err != nil || len(damage) == 0 || !repair {
 		return damage, err
@@ -35,6 +48,21 @@ func ExamineWAL(ctx context.Context, fs vfs.FS, dir string, repair bool) ([]comm
 		}
 	}
 	return commit.Repair(fs, wal)
+}
+
+const walGoneReason = "it is missing, though the broker had not ended cleanly"
+
+// walGone reports whether there is no write-ahead log though there was one that may have been needed. It is made before the
+// checkpoint files are.
+func walGone(fs vfs.FS, dir string, clean bool) (bool, error) {
+	if _, err := fs.Stat(filepath.Join(dir, walDir)); !errors.Is(err, os.ErrNotExist) {
+		return false, err
+	}
+	_, err := fs.Stat(filepath.Join(dir, recoveryPointFile))
+	if clean || errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // salvage reads the write-ahead log as Examine does: as it will be once it is repaired.

@@ -25,7 +25,16 @@ type supply struct {
 }
 
 // readSupply reads through the write-ahead log for the first time.
-func (o *opener) readSupply() error { return o.supplyFrom(commit.Read) }
+func (o *opener) readSupply() error {
+	gone, err := walGone(o.opts.FS, o.opts.Dir, o.clean)
+	if gone {
+		err = &commit.DamageError{File: filepath.Join(o.opts.Dir, walDir), Reason: walGoneReason}
+	}
+	if err != nil {
+		return err
+	}
+	return o.supplyFrom(commit.Read)
+}
 
 func (o *opener) supplyFrom(read func(vfs.FS, string, func(commit.Frame) error) error) error {
 	o.supply = map[commit.Key]supply{}

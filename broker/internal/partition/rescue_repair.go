@@ -2,6 +2,7 @@ package partition
 
 import (
 	"errors"
+	"math"
 	"path/filepath"
 
 	"github.com/skeinstream/skein/broker/internal/record"
@@ -34,7 +35,7 @@ func wholeBatches(b []byte) (good []byte, end int64) {
 	for len(b) > 0 {
 		batch, h, err := record.First(b)
 		switch {
-		case err != nil || h.BaseOffset < end || h.LastOffsetDelta < 0:
+		case err != nil || h.BaseOffset < end || h.BaseOffset > math.MaxInt64-math.MaxInt32 || h.LastOffsetDelta < 0:
 			b = b[1:]
 		case batch.Verify() == nil:
 			good, end, b = append(good, batch...), h.LastOffset()+1, b[len(batch):]

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -108,6 +109,33 @@ func TestRepairKeepsWhateverCanBeRead(t *testing.T) {
 				reopen(t, l)
 			}
 		})
+	}
+}
+
+// No checksum covers the base offset. One so large that the last offset overflows is damage, not the end of all offsets.
+func TestABaseOffsetAtTheEndOfAllIsDamage(t *testing.T) {
+	fs, all := written(t, small(), 4)
+	pos, lost := 0, false
+	change(t, fs, segmentsOf(t, fs)[0], func(b []byte) []byte {
+		for batch, err := range record.Batches(b) {
+			must(t, err)
+			if h := batch.Header(); h.LastOffsetDelta > 0 {
+				record.PatchOffset(b[pos:], math.MaxInt64, h.LeaderEpoch)
+				lost = true
+				break
+			}
+			pos += len(batch)
+		}
+		return b
+	})
+	found := verify(t, fs)
+	if !lost || len(found.Damage) != 1 || found.Damage[0].Position != int64(pos) || found.Batches != int64(len(all)-1) || found.End != all.end() {
+		t.Fatalf("%+v, of %d batches", found, len(all))
+	}
+	_, err := Repair(context.Background(), fs, dir, all.end(), Spare{})
+	must(t, err)
+	if again := verify(t, fs); len(again.Damage) > 0 || again.Batches != found.Batches {
+		t.Fatalf("after the repair %+v", again)
 	}
 }
 

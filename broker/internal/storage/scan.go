@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/skeinstream/skein/broker/internal/record"
 	"github.com/skeinstream/skein/internal/vfs"
@@ -60,6 +61,9 @@ func (s *scanner) header(pos int64) (record.Header, error) {
 		return record.Header{}, err
 	}
 	h, err := record.ParseHeader(b)
+	if err == nil && (h.BaseOffset < 0 || h.BaseOffset > math.MaxInt64-math.MaxInt32) { // else its last offset may overflow
+		err = fmt.Errorf("base offset %d: %w", h.BaseOffset, record.ErrCorrupt)
+	}
 	if err == nil && pos+int64(h.Size()) > s.size {
 		err = fmt.Errorf("batch of %d bytes with %d left: %w", h.Size(), s.size-pos, record.ErrTruncated)
 	}
