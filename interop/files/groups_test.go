@@ -130,7 +130,7 @@ func describeLoaded(ctx context.Context, t *testing.T, client *kgo.Client) kmsg.
 			t.Fatalf("describing: %+v %v", response, err)
 		}
 		if err == nil && response.Groups[0].ErrorCode == kerr.GroupIDNotFound.Code {
-			t.Fatal("Kafka does not know the group")
+			t.Fatalf("Kafka does not know the group: %+v", response.Groups[0])
 		}
 	}
 }

@@ -115,6 +115,7 @@ type connect struct {
 	next      [tasks]int
 	records   int
 	twice     int
+	saw       string // when it looked last
 }
 
 type worker struct {
@@ -213,8 +214,9 @@ func (c *connect) config(w worker, config map[string]any) {
 		}
 		defer answer.Body.Close()
 		text, _ := io.ReadAll(answer.Body)
-		if s := fmt.Sprint(answer.StatusCode, " ", string(text)); s != last {
-			last = s
+		c.saw = fmt.Sprint(answer.StatusCode, " ", string(text))
+		if c.saw != last {
+			last = c.saw
 			c.t.Log(last)
 		}
 		return answer.StatusCode < 300 // 409: a rebalance is under way
@@ -235,8 +237,13 @@ func (c *connect) homes(w worker) (homes []string) {
 			Worker string `json:"worker_id"`
 		}
 	}
-	if err := json.NewDecoder(answer.Body).Decode(&status); err != nil {
-		c.t.Fatal(err)
+	text, err := io.ReadAll(answer.Body)
+	if err == nil {
+		c.saw = string(text)
+		err = json.Unmarshal(text, &status)
+	}
+	if err != nil {
+		c.t.Fatalf("%v: %s", err, text)
 	}
 	for _, task := range status.Tasks {
 		if task.State != "RUNNING" {
@@ -254,7 +261,7 @@ func (c *connect) await(what string, ok func() bool) {
 	defer tick.Stop()
 	for end := time.Now().Add(patience); !ok(); <-tick.C {
 		if time.Now().After(end) {
-			c.t.Fatalf("waiting until %s", what)
+			c.t.Fatalf("waiting until %s; last seen: %s", what, c.saw)
 		}
 	}
 }
@@ -312,6 +319,7 @@ func (c *connect) described(members int) {
 			c.t.Fatal(err)
 		}
 		g := groups["connect"]
+		c.saw = fmt.Sprintf("%s, %q, %d members, %v", g.State, g.ProtocolType, len(g.Members), g.Err)
 		return g.State == "Stable" && g.ProtocolType == "connect" && len(g.Members) == members
 	})
 }
