@@ -72,7 +72,9 @@ func (s *source) produce(client *kgo.Client) {
 	for n := 0; ; n++ {
 		select {
 		case <-s.quit:
-			if err := client.Flush(context.Background()); err != nil {
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			if err := client.Flush(ctx); err != nil {
 				s.failed("writing inputs: %v", err)
 			}
 			return
@@ -97,15 +99,16 @@ func (s *source) wrote(r *kgo.Record, err error) {
 
 // spoil aborts a transaction in every partition again and again, and once more
 // at the end. Where it goes wrong it comes back under the same transactional id,
-// so that none stays open.
+// so that none stays open, unless the broker is gone for good.
 func (s *source) spoil() {
 	tick := time.NewTicker(300 * time.Millisecond)
 	defer tick.Stop()
 	var client *kgo.Client
-	for quit := false; !quit || client == nil; {
+	quit, end := s.quit, time.Time{} // the end is known once it is told to stop
+	for end.IsZero() || client == nil && time.Now().Before(end) {
 		select {
-		case <-s.quit:
-			quit = true
+		case <-quit:
+			quit, end = nil, time.Now().Add(patience)
 		case <-tick.C:
 		}
 		var err error
@@ -120,7 +123,9 @@ func (s *source) spoil() {
 			client = nil
 		}
 	}
-	client.Close()
+	if client != nil {
+		client.Close()
+	}
 }
 
 func (s *source) spoilOnce(client *kgo.Client) error {

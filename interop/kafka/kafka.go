@@ -278,7 +278,7 @@ func (k Tools) RunWithInput(ctx context.Context, input, class string, args ...st
 }
 
 func (k Tools) command(ctx context.Context, class string, args ...string) *exec.Cmd {
-	quiet := []string{"-Dlog4j2.level=ERROR", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"}
+	quiet := []string{"-XX:TieredStopAtLevel=1", "-Dlog4j2.level=ERROR", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"}
 	return k.java(ctx, append(smallJVM(), quiet...), class, args...)
 }
 
