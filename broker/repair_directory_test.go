@@ -22,6 +22,7 @@ func TestADirectoryWhoseTopicIDIsDamagedIsStillItsTopics(t *testing.T) {
 					r.with(t, disk, func(*Broker, *wire) { synctest.Wait() })
 				}
 				flipBit(t, disk, filepath.Join(dataDir, "a-0", "partition.metadata"), at)
+				flipBit(t, disk, filepath.Join(dataDir, "a-0", "partition.metadata"), idAt+(at-idAt+1)%22) // and its neighbour
 				for name, x := range examined(t, disk, false) {
 					if x.Err != nil || x.Offline || x.Lost || len(x.Notes) > 0 {
 						t.Errorf("letter %d: %s: %+v", at, name, x)
@@ -60,6 +61,35 @@ func TestAPartitionWhoseDirectoryIsGone(t *testing.T) {
 		}
 		if lost := r.lost(t, r.disk, false); lost != len(r.acked["a-0"]) {
 			t.Errorf("%d batches are lost, want the %d of the partition", lost, len(r.acked["a-0"]))
+		}
+	})
+}
+
+// After a clean end nothing is the torn end of a crash, also where the recovery points are gone.
+func TestDamageAfterACleanEndIsNoTornEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRuin(t, false)
+		r.with(t, r.disk, func(*Broker, *wire) { synctest.Wait() })
+		if err := r.disk.Remove(filepath.Join(dataDir, "recovery-point-offset-checkpoint")); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(dataDir, "a-0", "00000000000000000000.log")
+		info, err := r.disk.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range []int64{65, info.Size - 1} { // in the first batch, in the last
+			disk := r.disk.KillClone()
+			flipBit(t, disk, file, at)
+			if got := examined(t, disk, false)["a-0"]; !got.Lost || len(got.Damage) != 1 {
+				t.Errorf("byte %d: found %+v", at, got)
+			}
+			if got := examined(t, disk, true)["a-0"]; !got.Repaired || got.Err != nil {
+				t.Errorf("byte %d: repaired %+v", at, got)
+			}
+			if lost := r.lost(t, disk, at > 65); lost != 1 {
+				t.Errorf("byte %d: %d batches are lost, want the damaged one", at, lost)
+			}
 		}
 	})
 }

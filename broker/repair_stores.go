@@ -97,7 +97,9 @@ func unknownNotes(unknown []partition.Unknown, damaged bool) (notes []string) {
 	for _, u := range unknown {
 		is := fmt.Sprintf("topic %s, id %s, has directories up to partition %d that the catalog does not know", u.Name, u.ID, u.Partitions-1)
 		switch {
-		case !damaged || u.Taken:
+		case u.Taken:
+			is += "; the next start puts them aside, as …-stray, where they are in the place of another topic of the name"
+		case !damaged:
 			is += "; they are left alone"
 		case u.Known:
 			is += "; a repair makes them known again"

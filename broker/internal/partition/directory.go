@@ -40,7 +40,7 @@ func (t *Table) claim(dir string, id catalog.ID) (cleared bool, err error) {
 }
 
 // garbled reports whether a topic id that was read is another one with damage: ids are random, so that no two of them have
-// nearly all bytes in common.
+// half of their bytes in common.
 func garbled(read, id catalog.ID) bool {
 	differ := 0
 	for i := range id {
@@ -51,8 +51,7 @@ func garbled(read, id catalog.ID) bool {
 	return differ > 0 && differ <= garbledMax
 }
 
-// garbledMax is how many bytes one letter of an id in base64 reaches into.
-const garbledMax = 2
+const garbledMax = len(catalog.ID{}) / 2
 
 // straySuffix marks directories that stood where a partition's belongs, and are nobody's that the catalog knows.
 const straySuffix = "-stray"

@@ -137,6 +137,9 @@ func (o *opener) examine(ctx context.Context, name string, known *catalog.Snapsh
 		return x, true
 	}
 	durable := max(supply.durable, o.points[name])
+	if o.clean {
+		durable = max(durable, closedAt(x.Findings))
+	}
 	promised := max(durable, supply.promised, rescued)
 	if o.pointless {
 		promised = max(promised, x.Findings.End) // nobody knows what was durable, so all is kept that can be read
@@ -166,6 +169,15 @@ func lost(f storage.Findings, durable, promised int64, supplied []storage.Range)
 		}
 	}
 	return false
+}
+
+// closedAt is up to where a log was durable at least that was closed: nothing in it is a torn end.
+func closedAt(f storage.Findings) int64 {
+	end := f.End
+	for _, d := range f.Damage {
+		end = max(end, d.From+1)
+	}
+	return end
 }
 
 // missing is what has been durable behind the end of a log and cannot be written again.
