@@ -149,7 +149,7 @@ func outcomeText(w io.Writer, out rebalance.Outcome, all bool) {
 	t.flush()
 	fmt.Fprintf(w, "\n%s: %d stay, %d move, %d had no owner; %s\n", out.Assignor, out.Stay, out.Move, out.Free, count(out.Rounds, "round"))
 	if out.Nobody > 0 {
-		fmt.Fprintf(w, "nobody subscribes to %d\n", out.Nobody)
+		fmt.Fprintf(w, "nobody subscribes to %s\n", count(out.Nobody, "partition"))
 	}
 	if out.Misfits > 0 {
 		fmt.Fprintf(w, "%d in a rack without a replica\n", out.Misfits)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -85,6 +86,9 @@ func (a *app) liveGroup(ctx context.Context, flags *connect.Flags, name string) 
 		if d.ProtocolType != "consumer" {
 			return problem.New("only groups of consumers can be planned for", "the group %s is of type %q", name, d.ProtocolType)
 		}
+		if slices.Contains([]string{"PreparingRebalance", "CompletingRebalance"}, d.State) {
+			return problem.New("until it is Stable, nobody is told what its members subscribe to: try again in a moment", "the group %s is rebalancing (%s)", name, d.State)
+		}
 		g, err = describedGroup(ctx, admin, d)
 		return err
 	})
@@ -134,6 +138,9 @@ func addTopics(ctx context.Context, admin *kadm.Client, g *rebalance.Group, want
 	names := make([]string, 0, len(wanted))
 	for name := range wanted {
 		names = append(names, name)
+	}
+	if len(names) == 0 {
+		return nil // asking for no topics would be asking for all
 	}
 	meta, err := admin.Metadata(ctx, names...)
 	if err != nil {

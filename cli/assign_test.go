@@ -104,3 +104,21 @@ func TestAssignMistakesAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// TestPlanNeedsSubscriptions: while a group rebalances, brokers tell what its members have and not what they want.
+func TestPlanNeedsSubscriptions(t *testing.T) {
+	f, c := startGroups(t, newKafka())
+	f.orders()
+	c.want(c.do("assign", "plan", "orders", "--assignor", "sticky"), "sticky: 4 stay", "app-1-f00")
+	for _, state := range []string{"PreparingRebalance", "CompletingRebalance"} {
+		f.groups["orders"].state = state
+		c.want(c.fail(1, "", "assign", "plan", "orders"), "the group orders is rebalancing ("+state+")", "try again in a moment")
+	}
+	f.groups["orders"].state = "Stable"
+	for i := range f.groups["orders"].members {
+		f.groups["orders"].members[i].topics = nil
+	}
+	if out := c.do("assign", "plan", "orders"); strings.Contains(out, "nobody subscribes") {
+		t.Errorf("partitions that the group has nothing to do with are told of:\n%s", out)
+	}
+}
