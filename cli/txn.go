@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,6 +90,23 @@ func missingPartition(ctx context.Context, c txnwire.Client, topic string, parti
 		return missingTopic(ctx, c.Admin, topic, "`skein topic list --internal` shows the topics that there are")
 	}
 	return problem.New(fmt.Sprintf("it has %s, from 0 on", count(len(all), "partition")), "topic %s has no partition %d", topic, partition)
+}
+
+// knowsBroker refuses a broker that does not run: of its partitions nothing could be said, and none hanging would sound like good news.
+func knowsBroker(ctx context.Context, c txnwire.Client, broker int32) error {
+	if broker == anyBroker {
+		return nil
+	}
+	within, cancel := c.Within(ctx)
+	defer cancel()
+	meta, err := c.Admin.BrokerMetadata(within)
+	if err != nil {
+		return err
+	}
+	if ids := meta.Brokers.NodeIDs(); !slices.Contains(ids, broker) {
+		return problem.New("those that run are: "+joinInts(ids), "no broker %d runs", broker)
+	}
+	return nil
 }
 
 // noteOffline says which partitions nobody could be asked about.

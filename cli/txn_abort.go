@@ -155,7 +155,7 @@ func (t txnAbort) find(ctx context.Context, c txnwire.Client) (txns.Producer, er
 			open = append(open, fmt.Sprint(*p.StartOffset))
 		}
 	}
-	hint := "no transaction is open there"
+	hint := "`skein txn find-hanging --all` shows what is open, and where it begins"
 	if len(open) > 0 {
 		hint = "those that are open there begin at: " + strings.Join(open, ", ")
 	}

@@ -27,7 +27,7 @@ func TestHangingTransactionsAreFound(t *testing.T) {
 		"":                                    "orders:0 40 hanging, payments:0 10 hanging",
 		"--all":                               "orders:0 40 hanging, orders:0 90 ongoing, orders:1 7 ongoing, orders:3 60 ending, payments:0 10 hanging, payments:0 20 overdue",
 		"--topic orders:1,2 --topic payments": "payments:0 10 hanging", "--topic orders": "orders:0 40 hanging", "--older-than 2h": "payments:0 10 hanging",
-		"--older-than 60h": "", "--broker 1": "orders:0 40 hanging, payments:0 10 hanging", "--broker 7": "",
+		"--older-than 60h": "", "--broker 1": "orders:0 40 hanging, payments:0 10 hanging",
 	} {
 		var list []txns.Finding
 		decode(t, c.do(append([]string{"txn", "find-hanging", "--json"}, strings.Fields(args)...)...), &list)
@@ -47,6 +47,7 @@ func TestHangingTransactionsAreFound(t *testing.T) {
 		t.Errorf("looking has changed something: %+v", f.requests)
 	}
 	c.want(c.fail(1, "", "txn", "find-hanging", "--topic", "order"), `no topic "order"`)
+	c.want(c.fail(1, "", "txn", "find-hanging", "--broker", "7"), "no broker 7 runs", "those that run are: 1")
 	f.refuse[66] = kerr.TransactionalIDAuthorizationFailed // who does not answer might know it
 	c.want(c.fail(1, "", "txn", "find-hanging"), "cannot list the transactional ids of broker 1")
 }

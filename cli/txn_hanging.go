@@ -80,6 +80,9 @@ func (h txnHanging) find(ctx context.Context, a *app, c txnwire.Client, scope gr
 	p := a.newProgress("")
 	defer p.end()
 	p.begin("looking for partitions")
+	if err := knowsBroker(ctx, c, h.broker); err != nil {
+		return nil, err
+	}
 	places, offline, err := placesOf(ctx, c, scope, h.broker)
 	if err != nil {
 		return nil, err
