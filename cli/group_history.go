@@ -26,7 +26,8 @@ func newGroupHistory(a *app) *cobra.Command {
 		Short: "Show why a group rebalanced: who caused it, and what they said",
 		Long: `Show why a group rebalanced, the latest last: which member caused it by joining,
 leaving or falling silent, and the reason that its client gave. Skein brokers
-keep the last rebalances of each group; Apache Kafka does not tell.`,
+keep the last rebalances of each group in memory, from their start on; Apache
+Kafka does not tell.`,
 		Args: oneArg("the name of a group"),
 	}
 	flags := addConnection(cmd, a)
