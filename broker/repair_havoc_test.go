@@ -26,7 +26,7 @@ func havoc(t *testing.T, disk *vfs.Memory, dice *rand.Rand) (what []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if filepath.Ext(name) == filepath.Ext(other) { // whole batches of another partition could not be told from its own
+		if filepath.Base(filepath.Dir(other)) != catalogDir { // whole batches of another partition could not be told from its own
 			for i := range theirs {
 				theirs[i] = byte(dice.Uint32())
 			}
