@@ -27,7 +27,7 @@ type client struct {
 	fence    string
 	assignor string
 	moments  []kind // what it says within its transactions
-	ownIDs   bool   // it chooses transactional ids itself, new ones at every start
+	short    bool   // others have to wait until its transactions are out of time
 	lacks    string // what it cannot do, so that its program goes around it
 	command  commandFor
 }
@@ -43,7 +43,7 @@ func allClients(goWorker string) []client {
 		javaClient("2.8.2", byGroup),
 		javaClient("3.9.1", byGroup),
 		javaClient("4.4.0", byGroup),
-		{name: "Kafka Streams " + streamsVersion, fence: byGroup, moments: []kind{handled}, ownIDs: true, command: streams},
+		{name: "Kafka Streams " + streamsVersion, fence: byGroup, moments: []kind{handled}, short: true, command: streams},
 		{name: "confluent-kafka 2.16.1", fence: byGroup, assignor: "range", moments: withinTransactions,
 			lacks: "starting over from its bootstrap servers under a transaction: send_offsets_to_transaction hangs then, with Kafka too",
 			command: func(ctx context.Context, args ...string) (*exec.Cmd, error) {
@@ -51,8 +51,8 @@ func allClients(goWorker string) []client {
 			}},
 		goClient(goWorker, "franz-go 1.22.3", "franz-go", byGroup),
 		goClient(goWorker, "franz-go 1.22.3 as before KIP-890", "franz-go-39", byGroup),
-		saramaClient(goWorker, "sarama 1.61.1", "sarama"),
-		saramaClient(goWorker, "sarama 1.61.1 with the group's metadata", "sarama-metadata"),
+		saramaClient(goWorker, "sarama 1.61.1", byPartition),
+		saramaClient(goWorker, "sarama 1.61.1 with the group's metadata", byGroup),
 		{name: "kafkajs 2.2.4", fence: byPartition, assignor: "roundrobin", moments: withinTransactions,
 			command: func(ctx context.Context, args ...string) (*exec.Cmd, error) {
 				return peer.Node(ctx, "exactlyonce_kafkajs.js", args...)
@@ -77,8 +77,10 @@ func goClient(program, name, library, fence string) client {
 		}}
 }
 
-func saramaClient(program, name, library string) client {
-	c := goClient(program, name, library, byPartition)
+// saramaClient waits for stable offsets before it can fence by partition.
+func saramaClient(program, name, fence string) client {
+	c := goClient(program, name, "sarama", fence)
+	c.short = fence == byPartition
 	c.lacks = "AddMessageToTxn that goes with Java in one group: it says leader epoch 0, and a Java member goes back to where that ended"
 	return c
 }

@@ -110,7 +110,7 @@ func (l *life) start(s *slot, timeout time.Duration) {
 	l.t.Helper()
 	s.born++
 	c := s.client()
-	if c.ownIDs {
+	if c.short {
 		timeout = shortTransaction
 	}
 	name, id := fmt.Sprint(s.name, s.born), group+"-"+s.name

@@ -20,8 +20,8 @@ import (
 // transaction. Its arguments are the bootstrap address, group, input topic, its
 // name, assignor, "-", session timeout and heartbeat interval in milliseconds,
 // output topic, how many partitions topics have, transactional id, transaction
-// timeout in milliseconds, and the fence: "group" has one transaction about all
-// that the member reads, with the group's metadata in it (KIP-447); "partition"
+// timeout in milliseconds, and the fence: "group" has the group's metadata in
+// its transactions (KIP-447), about all that the member reads; "partition"
 // has one producer for each partition of the input, whose number is put behind
 // the transactional id: who takes the partition over fences it.
 //

@@ -18,6 +18,7 @@ const (
 	batchSize  = 20
 	abortEvery = 6
 	pause      = 20 * time.Millisecond
+	byGroup    = "group"
 )
 
 type arguments struct {
@@ -27,6 +28,7 @@ type arguments struct {
 	partitions                    int
 	transactionalID               string
 	timeout                       time.Duration
+	byGroup                       bool // the group's metadata fence
 }
 
 func main() {
@@ -40,7 +42,7 @@ func run(args []string) error {
 	if len(args) != 14 {
 		return fmt.Errorf("%d arguments, want 14", len(args))
 	}
-	a := arguments{bootstrap: args[1], group: args[2], input: args[3], name: args[4], output: args[9], transactionalID: args[11]}
+	a := arguments{bootstrap: args[1], group: args[2], input: args[3], name: args[4], output: args[9], transactionalID: args[11], byGroup: args[13] == byGroup}
 	var err error
 	if a.partitions, err = strconv.Atoi(args[10]); err != nil {
 		return err
@@ -64,9 +66,7 @@ func run(args []string) error {
 	case "franz-go-39":
 		return franz(ctx, a, asBefore890)
 	case "sarama":
-		return saramaWorker(ctx, a, false)
-	case "sarama-metadata":
-		return saramaWorker(ctx, a, true)
+		return saramaWorker(ctx, a)
 	}
 	return fmt.Errorf("no library %q", args[0])
 }

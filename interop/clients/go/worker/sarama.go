@@ -11,22 +11,25 @@ import (
 	"github.com/IBM/sarama"
 )
 
-// saramaHandler has a producer for each partition that it is given, with the
-// partition's transactional id, so that it fences whoever had the partition
-// before. With metadata of the group in transactions their sender is fenced too;
-// alone they would not do: who takes a partition over must not see offsets while
-// another's transaction is open, and Sarama does not ask for that.
+// saramaHandler has a producer for each partition that it is given: sessions
+// handle partitions side by side. Either its transactional id is the
+// partition's, so that it fences whoever had the partition before; or it is the
+// worker's, and the group's metadata fence.
 type saramaHandler struct {
 	a        arguments
-	metadata bool
 	config   *sarama.Config
 	mu       sync.Mutex
 	attempts int
 }
 
-func saramaWorker(ctx context.Context, a arguments, metadata bool) error {
+func saramaWorker(ctx context.Context, a arguments) error {
 	config := saramaConfig(a)
-	h := &saramaHandler{a: a, metadata: metadata, config: config}
+	h := &saramaHandler{a: a, config: config}
+	if a.byGroup {
+		if err := h.endAll(); err != nil {
+			return err
+		}
+	}
 	g, err := sarama.NewConsumerGroup([]string{a.bootstrap}, a.group, config)
 	if err != nil {
 		return err
@@ -66,6 +69,19 @@ func saramaConfig(a arguments) *sarama.Config {
 	config.Producer.Retry.Max = 50
 	config.Producer.Transaction.Timeout = a.timeout
 	return config
+}
+
+// endAll ends what an earlier worker of this name has left open: while its
+// offsets are not stable nobody gets the partition.
+func (h *saramaHandler) endAll() error {
+	for p := range int32(h.a.partitions) {
+		producer, err := h.producer(p)
+		if err != nil {
+			return err
+		}
+		producer.Close()
+	}
+	return nil
 }
 
 // producer ends what an earlier one of its transactional id has left open.
@@ -143,8 +159,8 @@ func (w *saramaClaim) handle(batch []*sarama.ConsumerMessage) error {
 }
 
 // takeOver first fences who had the partition before, and only then asks where
-// the group is: the session asked earlier, when another's transaction may have
-// been open.
+// the group is: the session has asked before, when a partition's earlier owner may
+// not have been fenced, or this one not have known what it had committed.
 func (w *saramaClaim) takeOver() error {
 	producer, err := w.saramaHandler.producer(w.claim.Partition())
 	if err != nil {
@@ -229,7 +245,7 @@ func (w *saramaClaim) send(messages []*sarama.ProducerMessage, last *sarama.Cons
 	// broker, which begins an epoch, Java takes that for a log cut off where epoch 0
 	// ended, and handles again what is committed; with Kafka as with Skein.
 	offsets := map[string][]*sarama.PartitionOffsetMetadata{last.Topic: {{Partition: last.Partition, Offset: last.Offset + 1, LeaderEpoch: -1}}}
-	if w.metadata {
+	if w.a.byGroup {
 		return w.producer.AddOffsetsToTxnWithGroupMetadata(offsets, sarama.NewConsumerGroupMetadataFromSession(w.session, w.a.group, nil))
 	}
 	return w.producer.AddOffsetsToTxn(offsets, w.a.group)
