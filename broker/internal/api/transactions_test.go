@@ -116,7 +116,8 @@ func TestInitProducerIDOfTransactions(t *testing.T) {
 	})
 }
 
-// A producer without transactions waits for no coordinator; when no ids can be set aside it is told to come again.
+// T19: idempotence is the default of most clients. Such a producer waits for no coordinator; when no ids can be set aside it is told to
+// come again.
 func TestInitProducerIDWithoutTransactions(t *testing.T) {
 	f := &fakeTransactions{}
 	withTransactions(t, nil, f, &fakeGroups{}, func(b *testBroker) {
