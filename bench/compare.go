@@ -30,6 +30,8 @@ type comparison struct {
 	progress io.Writer
 	began    time.Time
 
+	transactors *load.JavaTransactors
+
 	table     result.Table
 	failures  []error // phases that failed; the others go on
 	disturbed int     // phases that others disturbed, to the last try
@@ -102,6 +104,7 @@ func (c *comparison) findClients(ctx context.Context) {
 	if c.wants("java") {
 		if tools, err := kafka.Install(ctx, kafka.V4); err == nil {
 			c.java = &tools
+			c.findTransactors(tools)
 		} else {
 			c.say("no rows of the Java client: %v", err)
 		}
@@ -113,6 +116,15 @@ func (c *comparison) findClients(ctx context.Context) {
 			c.say("no rows of librdkafka: kcat is not installed")
 		}
 	}
+}
+
+func (c *comparison) findTransactors(tools kafka.Tools) {
+	j, err := load.NewJavaTransactors(tools, c.scratch)
+	if err != nil {
+		c.say("no transactions of the Java client: %v", err)
+		return
+	}
+	c.transactors = &j
 }
 
 // wants tells whether a phase of that client is to run.

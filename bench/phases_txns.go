@@ -15,6 +15,9 @@ func txnPhases() []phase {
 	for _, s := range result.Shapes() {
 		all = append(all, phase{name: s.ID(), run: transactions(s)})
 	}
+	for _, s := range result.JavaShapes() {
+		all = append(all, phase{name: result.Java + s.ID(), client: "java", run: javaTransactions(s)})
+	}
 	return append(all, phase{name: "txn-consume", run: committedOnly})
 }
 
@@ -97,6 +100,31 @@ func (v *visit) runTransactors(ctx context.Context, s result.Shape, topic string
 		return load.Committed{}, err
 	}
 	return measure(ctx, all)
+}
+
+// javaTransactions are those of Kafka's own client, which waits in its own way for brokers that ask it to.
+func javaTransactions(s result.Shape) func(context.Context, *visit) error {
+	return func(ctx context.Context, v *visit) error {
+		if v.transactors == nil {
+			return nil
+		}
+		if err := v.warmTransactions(ctx); err != nil {
+			return err
+		}
+		topic, err := v.topic(ctx, result.Java+s.ID())
+		if err != nil {
+			return err
+		}
+		length := v.options.plan.txns
+		done, err := v.transactors.Run(ctx, v.broker.Addr, topic, s.Producers, s.Records, leadIn(length), length)
+		if err != nil {
+			return err
+		}
+		v.add(result.Java+s.ID(), done.Rate())
+		v.add(result.Java+s.CommitID("p50"), stats.Milliseconds(done.Commit.P50))
+		v.add(result.Java+s.CommitID("p99"), stats.Milliseconds(done.Commit.P99))
+		return nil
+	}
 }
 
 // What the topic of committedOnly is made by: producers, and records in each

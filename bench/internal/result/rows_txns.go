@@ -54,6 +54,12 @@ func (s Shape) rateKind() Kind {
 	return TxnRate
 }
 
+// JavaShapes are those that Kafka's own client runs, too.
+func JavaShapes() []Shape { return []Shape{{1, 1}, {8, 100}} }
+
+// Java is the prefix of their rows.
+const Java = "java-"
+
 // Committed is the client of the rows that read committed records only.
 const Committed = "go-committed"
 
@@ -69,6 +75,12 @@ func transactions() []Row {
 		if s.Producers == 1 {
 			rows = append(rows, Row{s.ShareID(), s.title() + ": of the rate without", "%", TxnShare})
 		}
+	}
+	for _, s := range JavaShapes() {
+		rows = append(rows,
+			Row{Java + s.ID(), s.title() + ", Java", "/s", s.rateKind()},
+			Row{Java + s.CommitID("p50"), s.title() + ", Java: commit, p50", "ms", TxnCommitMedian},
+			Row{Java + s.CommitID("p99"), s.title() + ", Java: commit, p99", "ms", TxnCommitP99})
 	}
 	title := "consume 100 B, franz-go, committed only"
 	return append(rows,
