@@ -35,8 +35,12 @@ type WastefulError struct {
 }
 
 func (e *WastefulError) Error() string {
-	return fmt.Sprintf("the plan is not the best of those with such loads: %s saves %d moves (partitions outside the fair loads: %d, in a wrong rack: %d, strange to their member: %d)",
-		tell(e.Transfers), e.Moves, e.Uneven, e.Misfits, e.Estranged)
+	moves := "moves"
+	if e.Moves == 1 {
+		moves = "move"
+	}
+	return fmt.Sprintf("the plan is not the best of those with such loads: %s saves %d %s (partitions outside the fair loads: %d, in a wrong rack: %d, strange to their member: %d)",
+		tell(e.Transfers), e.Moves, moves, e.Uneven, e.Misfits, e.Estranged)
 }
 
 func tell(transfers []Transfer) string {
@@ -47,6 +51,9 @@ func tell(transfers []Transfer) string {
 			what = "another"
 		}
 		steps[i] = fmt.Sprintf("%s from %s to %s", what, t.From, t.To)
+		if t.From == t.To { // partitions of one topic change hands, and it has as many as before
+			steps[i] = fmt.Sprintf("%s of %s for one that was its own", what, t.From)
+		}
 	}
 	return strings.Join(steps, ", ")
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/skeinstream/skein/assign"
@@ -83,6 +84,12 @@ func TestCounterExamplesHold(t *testing.T) {
 	var wasteful *assign.WastefulError
 	if err := assign.Verify(in, plan, assign.Options{}); !errors.As(err, &wasteful) || wasteful.Moves != 1 {
 		t.Errorf("error %v, want a WastefulError that saves a move", err)
+	}
+	in = assign.Input{Members: members("m0: t | m1: t"), Topics: cluster("t:2")}
+	in.Members[0].Owned, in.Members[1].Owned = []assign.TopicPartitions{list("t", 0)}, []assign.TopicPartitions{list("t", 1)}
+	err := assign.Verify(in, assign.PlanOf([][]assign.TopicPartitions{{list("t", 1)}, {list("t", 0)}}), assign.Options{})
+	if want := "one of t of m0 for one that was its own saves 1 move ("; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q in it", err, want)
 	}
 }
 
