@@ -80,7 +80,7 @@ func (l txnList) run(ctx context.Context, a *app, c txnwire.Client, f txns.Filte
 		return err
 	}
 	if f.Longer == 0 {
-		return errors.Join(a.print(list, func(w io.Writer) { listedText(a, w, list) }), err)
+		return errors.Join(a.print(list, func(w io.Writer) { listedText(a, w, list, f) }), err)
 	}
 	var ids []string
 	for _, t := range list {
@@ -91,11 +91,19 @@ func (l txnList) run(ctx context.Context, a *app, c txnwire.Client, f txns.Filte
 	return errors.Join(a.print(open, func(w io.Writer) { openText(a, w, open) }), err, failure)
 }
 
-const nothingListed = "no transactional id is like that, or there are none"
+// What is said when nothing is listed, with and without a filter.
+const (
+	nothingListed = "no transactional id is like that"
+	nothingKnown  = "the cluster knows no transactional id: no transactional producer has begun yet"
+)
 
-func listedText(a *app, w io.Writer, list []txns.Listed) {
+func listedText(a *app, w io.Writer, list []txns.Listed, f txns.Filter) {
 	if len(list) == 0 {
-		fmt.Fprintln(a.notices(), nothingListed)
+		what := nothingListed
+		if f.Pattern == "" && len(f.States) == 0 && len(f.Producers) == 0 {
+			what = nothingKnown
+		}
+		fmt.Fprintln(a.notices(), what)
 		return
 	}
 	t := newTable(w, "TRANSACTIONAL-ID", "STATE", "PRODUCER-ID", "COORDINATOR")
