@@ -18,6 +18,9 @@ func txnPhases() []phase {
 	for _, s := range result.JavaShapes() {
 		all = append(all, phase{name: result.Java + s.ID(), client: "java", run: javaTransactions(s)})
 	}
+	for _, s := range result.PacedShapes() {
+		all = append(all, phase{name: s.PacedID(), run: paced(s)})
+	}
 	return append(all, phase{name: "txn-consume", run: committedOnly})
 }
 
@@ -123,6 +126,33 @@ func javaTransactions(s result.Shape) func(context.Context, *visit) error {
 		v.add(result.Java+s.ID(), done.Rate())
 		v.add(result.Java+s.CommitID("p50"), stats.Milliseconds(done.Commit.P50))
 		v.add(result.Java+s.CommitID("p99"), stats.Milliseconds(done.Commit.P99))
+		return nil
+	}
+}
+
+// pacedFor is how many times longer paced rows run than others, since they have
+// fewer commits to take percentiles of.
+const pacedFor = 4
+
+// paced measures the commits of transactions that begin at a fixed rate.
+func paced(s result.Shape) func(context.Context, *visit) error {
+	return func(ctx context.Context, v *visit) error {
+		if err := v.warmTransactions(ctx); err != nil {
+			return err
+		}
+		topic, err := v.topic(ctx, s.PacedID())
+		if err != nil {
+			return err
+		}
+		done, err := v.runTransactors(ctx, s, topic, true, func(ctx context.Context, all *load.Transactors) (load.Committed, error) {
+			all.Pace(result.Pace)
+			return all.Run(ctx, pacedFor*v.options.plan.txns)
+		})
+		if err != nil {
+			return err
+		}
+		v.add(s.PacedCommitID("p50"), stats.Milliseconds(done.Commit.P50))
+		v.add(s.PacedCommitID("p99"), stats.Milliseconds(done.Commit.P99))
 		return nil
 	}
 }

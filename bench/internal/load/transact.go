@@ -20,6 +20,7 @@ type Transactors struct {
 	clients       []*kgo.Client
 	values        [][]byte
 	transactional bool
+	every         time.Duration // between the begins of two groups of a producer; 0: at once
 }
 
 // metadataPause is the least time between two requests for metadata. A producer
@@ -46,6 +47,27 @@ func NewTransactors(addr, topic string, producers, records int, transactional bo
 		all.clients = append(all.clients, client)
 	}
 	return all, nil
+}
+
+// Pace lets each producer begin so many groups a second, and no more. Without
+// it the next one begins when the last has ended, and a broker that is faster
+// has more to do.
+func (a *Transactors) Pace(rate int) { a.every = time.Second / time.Duration(rate) }
+
+// await waits until producer p's group i is due. The producers take turns.
+func (a *Transactors) await(ctx context.Context, began time.Time, p, i int) error {
+	if a.every == 0 {
+		return nil
+	}
+	turn := a.every * time.Duration(p) / time.Duration(len(a.clients))
+	timer := time.NewTimer(time.Until(began.Add(turn + a.every*time.Duration(i))))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // Close ends the producers.
@@ -106,6 +128,9 @@ func (a *Transactors) run(ctx context.Context, next func(i int) (verdict, bool))
 				how, more := next(i)
 				if !more {
 					return nil
+				}
+				if err := a.await(ctx, began, p, i); err != nil {
+					return err
 				}
 				d, err := a.group(ctx, client, how)
 				if err != nil {

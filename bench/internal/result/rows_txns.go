@@ -60,6 +60,19 @@ func JavaShapes() []Shape { return []Shape{{1, 1}, {8, 100}} }
 // Java is the prefix of their rows.
 const Java = "java-"
 
+// Pace is how many transactions a second each producer of the paced rows begins:
+// a rate that every broker can keep up with, so that all have the same to do.
+const Pace = 20
+
+// PacedShapes are those whose commits are measured at that rate, too.
+func PacedShapes() []Shape { return []Shape{{1, 1}, {8, 1}, {8, 100}} }
+
+// PacedID is the phase of a paced shape, and the prefix of its rows.
+func (s Shape) PacedID() string { return "paced-" + s.ID() }
+
+// PacedCommitID is its row of one percentile of the commits.
+func (s Shape) PacedCommitID(percentile string) string { return "paced-" + s.CommitID(percentile) }
+
 // Committed is the client of the rows that read committed records only.
 const Committed = "go-committed"
 
@@ -81,6 +94,10 @@ func transactions() []Row {
 			Row{Java + s.ID(), s.title() + ", Java", "/s", s.rateKind()},
 			Row{Java + s.CommitID("p50"), s.title() + ", Java: commit, p50", "ms", TxnCommitMedian},
 			Row{Java + s.CommitID("p99"), s.title() + ", Java: commit, p99", "ms", TxnCommitP99})
+	}
+	for _, s := range PacedShapes() {
+		at := fmt.Sprintf("%s, each %d/s: commit, ", s.title(), Pace)
+		rows = append(rows, Row{s.PacedCommitID("p50"), at + "p50", "ms", TxnCommitMedian}, Row{s.PacedCommitID("p99"), at + "p99", "ms", TxnCommitP99})
 	}
 	title := "consume 100 B, franz-go, committed only"
 	return append(rows,
