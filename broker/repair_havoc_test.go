@@ -73,34 +73,10 @@ func havoc(t *testing.T, disk *vfs.Memory, dice *rand.Rand) (what []string) {
 
 // Whatever has happened to the files, a repair makes a directory of them that starts, and nothing false is served.
 func TestABrokerStartsAgainAfterHavoc(t *testing.T) {
-	seeds := uint64(40)
-	if underRace {
-		seeds = 6
-	}
-	for _, powerCut := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRuin(t, powerCut)
-			for seed := range seeds {
-				disk, dice := r.disk.KillClone(), rand.New(rand.NewPCG(seed, 13))
-				if seed%3 == 0 {
-					r.with(t, disk, func(*Broker, *wire) { synctest.Wait() })
-				}
-				what := havoc(t, disk, dice)
-				for name, x := range examined(t, disk, true) {
-					if x.Err != nil || x.Offline || x.Lost {
-						t.Errorf("seed %d, power cut %v, %q: %s: %+v", seed, powerCut, what, name, x)
-					}
-				}
-				for name, x := range examined(t, disk, false) {
-					if x.Err != nil || x.Offline || x.Lost {
-						t.Errorf("seed %d, power cut %v, %q: after the repair %s: %+v", seed, powerCut, what, name, x)
-					}
-				}
-				r.servesOnlyWhatItHad(t, disk, fmt.Sprintf("seed %d, power cut %v, %q", seed, powerCut, what))
-				if t.Failed() {
-					return
-				}
-			}
-		})
-	}
+	repairsWhatever(t, 40, 13, func(t *testing.T, r *ruin, disk *vfs.Memory, dice *rand.Rand, seed uint64) []string {
+		if seed%3 == 0 {
+			r.with(t, disk, func(*Broker, *wire) { synctest.Wait() })
+		}
+		return havoc(t, disk, dice)
+	})
 }

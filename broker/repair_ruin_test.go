@@ -52,7 +52,15 @@ func damageAnything(t *testing.T, disk *vfs.Memory, dice *rand.Rand) (what []str
 
 // Whatever is damaged: a broker starts after the repair, and serves what it was sent, in order, and nothing else.
 func TestABrokerStartsAgainAfterAnyRepair(t *testing.T) {
-	seeds := uint64(60)
+	repairsWhatever(t, 60, 11, func(t *testing.T, _ *ruin, disk *vfs.Memory, dice *rand.Rand, _ uint64) []string {
+		return damageAnything(t, disk, dice)
+	})
+}
+
+// repairsWhatever damages a directory in as many ways as there are seeds, after a kill and after a power cut, and repairs it: then
+// nothing is left to repair, and a broker serves what it had. What a seed means depends on the salt.
+func repairsWhatever(t *testing.T, seeds, salt uint64, damage func(*testing.T, *ruin, *vfs.Memory, *rand.Rand, uint64) []string) {
+	t.Helper()
 	if underRace {
 		seeds = 6
 	}
@@ -60,14 +68,16 @@ func TestABrokerStartsAgainAfterAnyRepair(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRuin(t, powerCut)
 			for seed := range seeds {
-				disk, dice := r.disk.KillClone(), rand.New(rand.NewPCG(seed, 11))
-				what := damageAnything(t, disk, dice)
-				for name, x := range examined(t, disk, true) {
-					if x.Err != nil || x.Offline || x.Lost {
-						t.Errorf("seed %d, %q: %s: %+v", seed, what, name, x)
+				disk, dice := r.disk.KillClone(), rand.New(rand.NewPCG(seed, salt))
+				when := fmt.Sprintf("seed %d, power cut %v, %q", seed, powerCut, damage(t, r, disk, dice, seed))
+				for _, repair := range []bool{true, false} {
+					for name, x := range examined(t, disk, repair) {
+						if x.Err != nil || x.Offline || x.Lost {
+							t.Errorf("%s, repairing %v: %s: %+v", when, repair, name, x)
+						}
 					}
 				}
-				r.servesOnlyWhatItHad(t, disk, fmt.Sprintf("seed %d, power cut %v, %q", seed, powerCut, what))
+				r.servesOnlyWhatItHad(t, disk, when)
 				if t.Failed() {
 					return
 				}
