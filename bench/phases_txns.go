@@ -26,10 +26,7 @@ func txnPhases() []phase {
 
 func transactions(s result.Shape) func(context.Context, *visit) error {
 	return func(ctx context.Context, v *visit) error {
-		if err := v.warmTransactions(ctx); err != nil {
-			return err
-		}
-		topic, err := v.topic(ctx, s.ID())
+		topic, err := v.txnTopic(ctx, s.ID())
 		if err != nil {
 			return err
 		}
@@ -44,6 +41,14 @@ func transactions(s result.Shape) func(context.Context, *visit) error {
 		v.add(s.ShareID(), 100*with.Rate()/without.Rate())
 		return nil
 	}
+}
+
+// txnTopic makes the topic of a phase, with a broker that is warm.
+func (v *visit) txnTopic(ctx context.Context, id string) (string, error) {
+	if err := v.warmTransactions(ctx); err != nil {
+		return "", err
+	}
+	return v.topic(ctx, id)
 }
 
 // warmTransactions runs transactions before the first ones that are measured:
@@ -111,10 +116,7 @@ func javaTransactions(s result.Shape) func(context.Context, *visit) error {
 		if v.transactors == nil {
 			return nil
 		}
-		if err := v.warmTransactions(ctx); err != nil {
-			return err
-		}
-		topic, err := v.topic(ctx, result.Java+s.ID())
+		topic, err := v.txnTopic(ctx, result.Java+s.ID())
 		if err != nil {
 			return err
 		}
@@ -137,10 +139,7 @@ const pacedFor = 4
 // paced measures the commits of transactions that begin at a fixed rate.
 func paced(s result.Shape) func(context.Context, *visit) error {
 	return func(ctx context.Context, v *visit) error {
-		if err := v.warmTransactions(ctx); err != nil {
-			return err
-		}
-		topic, err := v.topic(ctx, s.PacedID())
+		topic, err := v.txnTopic(ctx, s.PacedID())
 		if err != nil {
 			return err
 		}
