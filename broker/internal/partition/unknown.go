@@ -25,9 +25,11 @@ type Unknown struct {
 }
 
 // FindUnknown looks for such topics among the directories in dir, and for the largest leader epoch that any log is known to
-// have, -1 for none. Directories of deleted topics, and those that do not tell whose they are, are passed over.
+// have, -1 for none. Directories of deleted topics are passed over. Those that do not tell whose they are, since damage left
+// no id, belong to the topic that is found under their name, if one is.
 func FindUnknown(fs vfs.FS, dir string, s *catalog.Snapshot) (all []Unknown, epoch int32, err error) {
 	found := map[catalog.ID]Unknown{}
+	nameless := map[string]int32{} // partitions up to the last directory without an id, by topic name
 	epoch = -1
 	names, err := fs.List(dir)
 	for _, name := range names {
@@ -47,7 +49,14 @@ func FindUnknown(fs vfs.FS, dir string, s *catalog.Snapshot) (all []Unknown, epo
 			epoch = max(epoch, e)
 		}
 		index, tooLarge := strconv.ParseInt(match[2], 10, 32)
-		if tooLarge != nil || id == (catalog.ID{}) || !unknown(s, id, match[1], int32(index)) {
+		if tooLarge != nil {
+			continue
+		}
+		if id == (catalog.ID{}) {
+			nameless[match[1]] = max(nameless[match[1]], int32(index)+1)
+			continue
+		}
+		if !unknown(s, id, match[1], int32(index)) {
 			continue
 		}
 		u := found[id]
@@ -65,6 +74,11 @@ func FindUnknown(fs vfs.FS, dir string, s *catalog.Snapshot) (all []Unknown, epo
 	}
 	slices.SortFunc(all, func(a, b Unknown) int { return cmp.Or(cmp.Compare(a.Name, b.Name), slices.Compare(a.ID[:], b.ID[:])) })
 	all = oneOfAName(all)
+	for i, u := range all {
+		if !u.Known && !u.Taken {
+			all[i].Partitions = max(u.Partitions, nameless[u.Name])
+		}
+	}
 	if err != nil {
 		err = fmt.Errorf("looking for topics in %s: %w", dir, err)
 	}
