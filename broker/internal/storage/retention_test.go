@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/skeinstream/skein/broker/internal/record"
 	"github.com/skeinstream/skein/internal/vfs"
@@ -170,16 +171,18 @@ func TestDeletionOutlivesACrash(t *testing.T) {
 }
 
 func TestLogWithoutTimestampsAgesByItsFiles(t *testing.T) {
-	cfg := wide()
-	cfg.SegmentBytes, cfg.RetentionMs = 100, 1000
-	l, fs := fresh(t, cfg)
-	for range 3 {
-		write(t, l, batch(l, -1))
-	}
-	info, err := fs.Stat((*l.segments.Load())[1].log.name)
-	must(t, err)
-	deleteOld(t, l, info.ModTime+1000, 2, 0, 1, 2)
-	deleteOld(t, l, info.ModTime+1001, 2, 2)
+	synctest.Test(t, func(t *testing.T) { // all files are written in the same millisecond
+		cfg := wide()
+		cfg.SegmentBytes, cfg.RetentionMs = 100, 1000
+		l, fs := fresh(t, cfg)
+		for range 3 {
+			write(t, l, batch(l, -1))
+		}
+		info, err := fs.Stat((*l.segments.Load())[1].log.name)
+		must(t, err)
+		deleteOld(t, l, info.ModTime+1000, 2, 0, 1, 2)
+		deleteOld(t, l, info.ModTime+1001, 2, 2)
+	})
 }
 
 func TestAbortedTransactionsOverlap(t *testing.T) {
