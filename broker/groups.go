@@ -4,7 +4,7 @@ import (
 	"github.com/skeinstream/skein/broker/internal/api"
 	"github.com/skeinstream/skein/broker/internal/catalog"
 	"github.com/skeinstream/skein/broker/internal/coordinator"
-	"github.com/skeinstream/skein/broker/internal/group"
+	"github.com/skeinstream/skein/internal/group"
 )
 
 // groups is the coordinator of consumer groups, which comes with its topic: from the start when the topic is there, else

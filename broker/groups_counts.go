@@ -3,8 +3,8 @@ package broker
 import (
 	"time"
 
-	"github.com/skeinstream/skein/broker/internal/group"
 	"github.com/skeinstream/skein/broker/internal/monitor"
+	"github.com/skeinstream/skein/internal/group"
 )
 
 // countsTimeout is how long a scrape waits for shards that are busy.

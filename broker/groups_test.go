@@ -15,7 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/skeinstream/skein/broker/internal/coordinator"
-	"github.com/skeinstream/skein/broker/internal/group"
+	"github.com/skeinstream/skein/internal/group"
 	"github.com/skeinstream/skein/internal/vfs"
 )
 

@@ -5,9 +5,9 @@ import (
 
 	"github.com/skeinstream/skein/broker/internal/catalog"
 	"github.com/skeinstream/skein/broker/internal/coordinator"
-	"github.com/skeinstream/skein/broker/internal/group"
-	"github.com/skeinstream/skein/broker/internal/machine"
 	"github.com/skeinstream/skein/broker/internal/record"
+	"github.com/skeinstream/skein/internal/group"
+	"github.com/skeinstream/skein/internal/machine"
 	"github.com/skeinstream/skein/internal/settings"
 )
 

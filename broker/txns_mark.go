@@ -5,10 +5,10 @@ import (
 
 	"github.com/skeinstream/skein/broker/internal/api"
 	"github.com/skeinstream/skein/broker/internal/coordinator"
-	"github.com/skeinstream/skein/broker/internal/machine"
 	"github.com/skeinstream/skein/broker/internal/partition"
 	"github.com/skeinstream/skein/broker/internal/producers"
 	"github.com/skeinstream/skein/broker/internal/record"
+	"github.com/skeinstream/skein/internal/machine"
 )
 
 // Mark implements api.Transactions.

@@ -22,7 +22,7 @@ import (
 )
 
 // storedGroup is a record of group metadata that the group coordinator's own tests pin, in version 4 with our tagged fields.
-const storedGroup = "broker/internal/group/testdata/group-v4.txt"
+const storedGroup = "internal/group/testdata/group-v4.txt"
 
 const offsetsTopic = "__consumer_offsets"
 

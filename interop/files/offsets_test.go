@@ -30,7 +30,7 @@ import (
 var update = flag.Bool("update", false, "write what Kafka does into the test data of other packages")
 
 // offsetFixture is what the group coordinator's own tests compare their records with.
-const offsetFixture = "broker/internal/group/testdata/kafka-4.4-offsets.txt"
+const offsetFixture = "internal/group/testdata/kafka-4.4-offsets.txt"
 
 const (
 	offsetGroup = "golden"

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 }
 
 // dir is the directory of the coordinator's own tests, where the commands are explained.
-const dir = "broker/internal/group/testdata/members"
+const dir = "internal/group/testdata/members"
 
 // ours are scripts about what Kafka does not do: docs/differences.md says why.
 func ours() []string {

@@ -25,7 +25,7 @@ import (
 func TestMain(m *testing.M) { report.Main(m) }
 
 // dir is the directory of the coordinator's own tests, where the commands are explained.
-const dir = "broker/internal/group/testdata/offsets"
+const dir = "internal/group/testdata/offsets"
 
 // played are the scripts that need neither hours nor a look inside. Commands that do are passed over: all that a script
 // tells after such a command must hold without it too.

@@ -11,8 +11,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/skeinstream/skein/broker/internal/group"
 	"github.com/skeinstream/skein/broker/internal/server"
+	"github.com/skeinstream/skein/internal/group"
 )
 
 // JoinGroup (11): a member joins a group, or joins its next generation.

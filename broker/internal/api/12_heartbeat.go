@@ -6,8 +6,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/skeinstream/skein/broker/internal/group"
 	"github.com/skeinstream/skein/broker/internal/server"
+	"github.com/skeinstream/skein/internal/group"
 )
 
 // Heartbeat (12): a member of a group says that it lives, and hears of a rebalance.

@@ -6,8 +6,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/skeinstream/skein/broker/internal/group"
 	"github.com/skeinstream/skein/broker/internal/server"
+	"github.com/skeinstream/skein/internal/group"
 )
 
 // LeaveGroup (13): members leave a group, or an operator removes them.

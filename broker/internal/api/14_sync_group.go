@@ -6,8 +6,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/skeinstream/skein/broker/internal/group"
 	"github.com/skeinstream/skein/broker/internal/server"
+	"github.com/skeinstream/skein/internal/group"
 )
 
 // SyncGroup (14): the leader of a group says who gets what, and every member gets its part.

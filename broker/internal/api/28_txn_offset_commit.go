@@ -9,9 +9,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/skeinstream/skein/broker/internal/catalog"
-	"github.com/skeinstream/skein/broker/internal/group"
 	"github.com/skeinstream/skein/broker/internal/server"
 	"github.com/skeinstream/skein/broker/internal/txn"
+	"github.com/skeinstream/skein/internal/group"
 )
 
 // TxnOffsetCommit (28): a transaction notes how far its group has come. The offsets count once it is committed.

@@ -9,7 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/skeinstream/skein/broker/internal/coordinator"
-	"github.com/skeinstream/skein/broker/internal/group"
+	"github.com/skeinstream/skein/internal/group"
 )
 
 // row is one partition of an answer about offsets.

@@ -15,8 +15,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/skeinstream/skein/broker/internal/coordinator"
-	"github.com/skeinstream/skein/broker/internal/group"
 	"github.com/skeinstream/skein/broker/internal/server"
+	"github.com/skeinstream/skein/internal/group"
 )
 
 // waiting is a broker of which all groups let everybody wait, behind a server of the test's own.

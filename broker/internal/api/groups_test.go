@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/skeinstream/skein/broker/internal/coordinator"
-	"github.com/skeinstream/skein/broker/internal/group"
+	"github.com/skeinstream/skein/internal/group"
 )
 
 // groupRequests is one good request of each kind about a group, but for FindCoordinator and ListGroups.

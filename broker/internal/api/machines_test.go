@@ -6,11 +6,11 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
-	"github.com/skeinstream/skein/broker/internal/group"
-	"github.com/skeinstream/skein/broker/internal/machine"
 	"github.com/skeinstream/skein/broker/internal/partition"
 	"github.com/skeinstream/skein/broker/internal/record"
 	"github.com/skeinstream/skein/broker/internal/txn"
+	"github.com/skeinstream/skein/internal/group"
+	"github.com/skeinstream/skein/internal/machine"
 )
 
 // played is a real machine without a log: one shard, on the callers' goroutines, and no time passes.

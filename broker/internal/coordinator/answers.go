@@ -1,6 +1,6 @@
 package coordinator
 
-import "github.com/skeinstream/skein/broker/internal/machine"
+import "github.com/skeinstream/skein/internal/machine"
 
 // reply is an answer that waits. One that was given early has no done any more.
 type reply struct {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/skeinstream/skein/broker/internal/machine"
+	"github.com/skeinstream/skein/internal/machine"
 )
 
 // yes answers every input at once; with records, it decides one of the size of an offset commit.

@@ -16,8 +16,8 @@ import (
 	"github.com/skeinstream/skein/broker/internal/catalog"
 	"github.com/skeinstream/skein/broker/internal/catalog/catalogtest"
 	"github.com/skeinstream/skein/broker/internal/commit"
-	"github.com/skeinstream/skein/broker/internal/machine"
 	"github.com/skeinstream/skein/broker/internal/partition"
+	"github.com/skeinstream/skein/internal/machine"
 	"github.com/skeinstream/skein/internal/vfs"
 )
 

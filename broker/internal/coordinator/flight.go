@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/skeinstream/skein/broker/internal/machine"
+	"github.com/skeinstream/skein/internal/machine"
 )
 
 // flight is one append on its way: what some steps have decided, and who is answered when it is durable.

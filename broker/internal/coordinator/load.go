@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/skeinstream/skein/broker/internal/machine"
+	"github.com/skeinstream/skein/internal/machine"
 )
 
 // loads is the shards that wait to be loaded. Each is in it once at most, so that there is always room. As many goroutines

@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/skeinstream/skein/broker/internal/machine"
 	"github.com/skeinstream/skein/broker/internal/partition"
 	"github.com/skeinstream/skein/broker/internal/record"
+	"github.com/skeinstream/skein/internal/machine"
 )
 
 // PartitionLog is a Log in a partition. Its methods are called by one goroutine at a time.

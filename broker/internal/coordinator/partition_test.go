@@ -9,9 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/skeinstream/skein/broker/internal/machine"
 	"github.com/skeinstream/skein/broker/internal/partition"
 	"github.com/skeinstream/skein/broker/internal/record"
+	"github.com/skeinstream/skein/internal/machine"
 	"github.com/skeinstream/skein/internal/vfs"
 )
 

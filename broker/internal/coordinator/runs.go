@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"sync"
 
-	"github.com/skeinstream/skein/broker/internal/machine"
+	"github.com/skeinstream/skein/internal/machine"
 )
 
 // A run is consecutive records that make one batch: those of one producer, or one marker.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/skeinstream/skein/broker/internal/machine"
+	"github.com/skeinstream/skein/internal/machine"
 )
 
 // What toy machines are asked. Every answer is an int but for park's, which is the text that released it.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/skeinstream/skein/broker/internal/machine"
+	"github.com/skeinstream/skein/internal/machine"
 )
 
 // BenchmarkTransaction is an AddPartitionsToTxn and an EndTxn through the machine, records applied: the coordinator's own

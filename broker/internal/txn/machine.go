@@ -9,8 +9,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/skeinstream/skein/broker/internal/deadline"
-	"github.com/skeinstream/skein/broker/internal/machine"
+	"github.com/skeinstream/skein/internal/deadline"
+	"github.com/skeinstream/skein/internal/machine"
 )
 
 // Machine is the coordinator of the transactions of one partition of __transaction_state. It implements machine.Machine.

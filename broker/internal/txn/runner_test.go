@@ -3,7 +3,7 @@ package txn
 import (
 	"time"
 
-	"github.com/skeinstream/skein/broker/internal/machine"
+	"github.com/skeinstream/skein/internal/machine"
 )
 
 // runner runs a machine as the coordinator's loop does, and nothing else.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/skeinstream/skein/broker/internal/deadline"
+	"github.com/skeinstream/skein/internal/deadline"
 )
 
 const (

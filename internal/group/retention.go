@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/skeinstream/skein/broker/internal/machine"
+	"github.com/skeinstream/skein/internal/machine"
 )
 
 // Offsets end when nobody has needed them for offsets.retention.minutes (KIP-211, R-D19):

@@ -8,8 +8,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/skeinstream/skein/broker/internal/machine"
 	"github.com/skeinstream/skein/internal/grouptags"
+	"github.com/skeinstream/skein/internal/machine"
 )
 
 // newMemberTimeout is how long a new member's Join waits at most. Its client cannot heartbeat, and when it has given up and

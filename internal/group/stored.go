@@ -10,8 +10,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/skeinstream/skein/broker/internal/machine"
 	"github.com/skeinstream/skein/internal/grouptags"
+	"github.com/skeinstream/skein/internal/machine"
 )
 
 // The record of a group's metadata (docs/format/consumer-offsets.md). It is written when a group is made, when the leader has

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/skeinstream/skein/broker/internal/deadline"
-	"github.com/skeinstream/skein/broker/internal/machine"
+	"github.com/skeinstream/skein/internal/deadline"
 	"github.com/skeinstream/skein/internal/grouptags"
+	"github.com/skeinstream/skein/internal/machine"
 )
 
 // member is one member of a group, as it last joined.

@@ -10,8 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/skeinstream/skein/broker/internal/machine"
 	"github.com/skeinstream/skein/internal/grouptags"
+	"github.com/skeinstream/skein/internal/machine"
 	"github.com/skeinstream/skein/internal/scripts"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/skeinstream/skein/broker/internal/deadline"
-	"github.com/skeinstream/skein/broker/internal/machine"
+	"github.com/skeinstream/skein/internal/deadline"
+	"github.com/skeinstream/skein/internal/machine"
 )
 
 // Machine is the coordinator of the groups of one partition of __consumer_offsets. It implements machine.Machine.

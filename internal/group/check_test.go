@@ -3,7 +3,7 @@ package group
 import (
 	"bytes"
 
-	"github.com/skeinstream/skein/broker/internal/machine"
+	"github.com/skeinstream/skein/internal/machine"
 )
 
 // check fails when something does not hold that must hold between any two steps.

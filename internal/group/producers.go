@@ -1,6 +1,6 @@
 package group
 
-import "github.com/skeinstream/skein/broker/internal/machine"
+import "github.com/skeinstream/skein/internal/machine"
 
 // producers is what a machine knows of those who commit within transactions. It is durable state: it changes in Apply alone,
 // by the records of the producers and by their markers.

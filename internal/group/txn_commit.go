@@ -7,7 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/skeinstream/skein/broker/internal/machine"
+	"github.com/skeinstream/skein/internal/machine"
 )
 
 // The versions of TxnOffsetCommit from which a client knows what TRANSACTION_ABORTABLE means, and names topics by id and is told

@@ -12,17 +12,17 @@ import (
 
 // elsewhere are the rules about groups that no script can show, with the tests that do.
 var elsewhere = map[string]string{
-	"R-D14":  "../coordinator/failure_test.go: TestAFailedAppendAnswersEverybody",
-	"FR-B10": "../../groups_scale_test.go: TestAVastGroupIsStableAndDescribed",
-	"FR-C13": "../../groups_members_test.go: TestCommittedOffsetsAreReadAtOnce",
-	"FR-C18": "../../../cli/internal/groups/lag_test.go: TestLagIsWorkThatCanBeDone",
-	"FR-C21": "../../groups_test.go: TestTheNumberOfPartitionsOfGroupsStays",
+	"R-D14":  "../../broker/internal/coordinator/failure_test.go: TestAFailedAppendAnswersEverybody",
+	"FR-B10": "../../broker/groups_scale_test.go: TestAVastGroupIsStableAndDescribed",
+	"FR-C13": "../../broker/groups_members_test.go: TestCommittedOffsetsAreReadAtOnce",
+	"FR-C18": "../../cli/internal/groups/lag_test.go: TestLagIsWorkThatCanBeDone",
+	"FR-C21": "../../broker/groups_test.go: TestTheNumberOfPartitionsOfGroupsStays",
 }
 
 // TestEveryRuleOfGroupsHasAScript: each row of section D of docs/requirements.md, and each report from the field about
 // rebalances, offsets and static members, is cited by a script, or there is another test.
 func TestEveryRuleOfGroupsHasAScript(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/requirements.md")
+	page, err := os.ReadFile("../../docs/requirements.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/skeinstream/skein/broker/internal/deadline"
+	"github.com/skeinstream/skein/internal/deadline"
 )
 
 // pendingIDs are the member ids of a group that were handed out with MEMBER_ID_REQUIRED and have not joined (KIP-394). A client

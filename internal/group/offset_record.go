@@ -6,7 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/skeinstream/skein/broker/internal/machine"
+	"github.com/skeinstream/skein/internal/machine"
 )
 
 // Versions of the records of committed offsets (docs/format/consumer-offsets.md). Key versions 0 and 1 are one layout.

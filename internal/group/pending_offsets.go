@@ -6,7 +6,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/skeinstream/skein/broker/internal/machine"
+	"github.com/skeinstream/skein/internal/machine"
 )
 
 // Offsets of open transactions stand beside the committed ones of their topic, until the marker of their producer comes:

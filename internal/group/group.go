@@ -5,7 +5,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
-	"github.com/skeinstream/skein/broker/internal/deadline"
+	"github.com/skeinstream/skein/internal/deadline"
 	"github.com/skeinstream/skein/internal/grouptags"
 )
 

@@ -6,8 +6,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/skeinstream/skein/broker/internal/machine"
 	"github.com/skeinstream/skein/internal/grouptags"
+	"github.com/skeinstream/skein/internal/machine"
 )
 
 // recordLines is a record in words: a group's metadata member by member.
