@@ -81,6 +81,7 @@ var rooms = map[string]room{
 	"internal/nearest":      {Pure: true},
 	"internal/scripts":      {Rooms: []string{"internal/grouptags"}, Others: []string{kmsg, kerr}},
 	"internal/settings":     {Pure: true, Rooms: []string{"internal/nearest"}},
+	"internal/ownership":    {Pure: true},
 	"internal/settings/gen": {Rooms: []string{"internal/settings"}},
 	"internal/vfs":          {Others: []string{xsys}},
 	"internal/lint":         {},
