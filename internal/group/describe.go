@@ -9,8 +9,8 @@ import (
 	"github.com/skeinstream/skein/internal/grouptags"
 )
 
-// describe is DescribeGroups for one group. v4 has instance ids; v5 is the first with room for the history, which rides in
-// a tagged field; v6 answers an unknown group with an error, where older ones call it Dead (KIP-1043, R-K16). The protocol
+// describe is DescribeGroups for one group. v4 has instance ids; v5 is the first with room for the history and for
+// what members offer, which ride in tagged fields; v6 answers an unknown group with an error, where older ones call it Dead (KIP-1043, R-K16). The protocol
 // and what members say under it are told while the group is Stable only.
 func (m *Machine) describe(in Describe) *kmsg.DescribeGroupsResponseGroup {
 	out := kmsg.NewDescribeGroupsResponseGroup()
@@ -30,7 +30,7 @@ func (m *Machine) describe(in Describe) *kmsg.DescribeGroupsResponseGroup {
 	}
 	out.Members = make([]kmsg.DescribeGroupsResponseGroupMember, 0, g.members.len())
 	for who := range g.members.all() {
-		out.Members = append(out.Members, g.describeMember(who))
+		out.Members = append(out.Members, g.describeMember(who, in.Version))
 	}
 	if in.Version >= 5 && len(g.history) > 0 {
 		out.UnknownTags.Set(grouptags.DescribeHistory, grouptags.AppendHistory(nil, g.history))
@@ -38,12 +38,20 @@ func (m *Machine) describe(in Describe) *kmsg.DescribeGroupsResponseGroup {
 	return &out
 }
 
-func (g *Group) describeMember(who *member) kmsg.DescribeGroupsResponseGroupMember {
+// describeMember tells in tagged fields what the member offers and holds back, in every state: who plans to restart members with
+// other lists sees there whom the next one would meet.
+func (g *Group) describeMember(who *member, version int16) kmsg.DescribeGroupsResponseGroupMember {
 	out := kmsg.NewDescribeGroupsResponseGroupMember()
 	out.MemberID, out.InstanceID, out.ClientID, out.ClientHost = who.id, who.instance, who.clientID, who.host
 	out.MemberAssignment = who.assignment
 	if g.state == Stable {
 		out.ProtocolMetadata = who.metadata(*g.protocol)
+	}
+	if version >= 5 {
+		out.UnknownTags.Set(grouptags.DescribeOffers, grouptags.AppendNames(nil, who.offers))
+		if len(who.withheld) > 0 {
+			out.UnknownTags.Set(grouptags.DescribeWithheld, grouptags.AppendNames(nil, who.withheld))
+		}
 	}
 	return out
 }

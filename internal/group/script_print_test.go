@@ -48,12 +48,7 @@ func protocolLine(b []byte) string {
 
 // history reads it as the command line does: from the tagged field of a description.
 func (st *stage) history(group string) (lines []string) {
-	st.token++
-	st.waiting[st.token] = call{}
-	out := st.m.Step(st.now, st.token, Describe{Group: group, Version: 5})
-	delete(st.waiting, st.token)
-	described := out.Replies[0].Value.(*kmsg.DescribeGroupsResponseGroup)
-	described.UnknownTags.Each(func(_ uint32, b []byte) {
+	st.described(group, 5).UnknownTags.Each(func(_ uint32, b []byte) {
 		all, err := grouptags.ReadHistory(b)
 		if err != nil {
 			st.t.Fatalf("%v", err)
@@ -63,6 +58,33 @@ func (st *stage) history(group string) (lines []string) {
 				h.Number, h.Cause, h.MemberID, h.InstanceID, h.ClientID, h.Reason, h.Protocol, h.Members, h.Joining, h.Syncing))
 		}
 	})
+	return lines
+}
+
+func (st *stage) described(group string, version int16) *kmsg.DescribeGroupsResponseGroup {
+	st.token++
+	st.waiting[st.token] = call{}
+	out := st.m.Step(st.now, st.token, Describe{Group: group, Version: version})
+	delete(st.waiting, st.token)
+	return out.Replies[0].Value.(*kmsg.DescribeGroupsResponseGroup)
+}
+
+// lists reads what members offer and hold back, likewise. Version 4 has no room for it.
+func (st *stage) lists(group string) (lines []string) {
+	for _, m := range st.described(group, 4).Members {
+		m.UnknownTags.Each(func(tag uint32, _ []byte) { st.t.Fatalf("version 4 has the field %d", tag) })
+	}
+	for _, m := range st.described(group, 5).Members {
+		line := m.MemberID
+		m.UnknownTags.Each(func(tag uint32, b []byte) {
+			names, err := grouptags.ReadNames(b)
+			if err != nil {
+				st.t.Fatalf("%v", err)
+			}
+			line += fmt.Sprintf(" %s%s", map[uint32]string{grouptags.DescribeOffers: "offers ", grouptags.DescribeWithheld: "; holds back "}[tag], strings.Join(names, ","))
+		})
+		lines = append(lines, line)
+	}
 	return lines
 }
 

@@ -25,7 +25,7 @@ var rewrite = flag.Bool("rewrite", false, "write what happens into the files of 
 //	A beat [gen=] [inst=] [id=]
 //	A leaves [v=5] [B…] [inst=…] [reason=]   itself, or others by name, or by instance id
 //	A commits [gen=] [id=]
-//	describe [v=6] | list | delete | count | history | notes | records | waiting | restart
+//	describe [v=6] | list | delete | count | history | lists | notes | records | waiting | restart
 //
 // An actor uses the id and the generation that it was told; id= and gen= say others, "id=-" none. All have group=g.
 func TestMemberScripts(t *testing.T) {
@@ -53,7 +53,7 @@ func (s *script) run(line int, words []string) []string {
 		s.advance(s.start.Add(scripts.Duration(s, words[1])))
 	case "restart":
 		s.restart()
-	case "records", "notes", "waiting", "history":
+	case "records", "notes", "waiting", "history", "lists":
 		s.show(words[0])
 	case "describe", "list", "delete", "count":
 		s.ask(words[0], scripts.Parse(s, words[1:]))
@@ -157,5 +157,7 @@ func (s *script) show(what string) {
 		}
 	case "history":
 		s.said = append(s.said, s.history("g")...)
+	case "lists":
+		s.said = append(s.said, s.lists("g")...)
 	}
 }

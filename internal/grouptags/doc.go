@@ -1,9 +1,9 @@
 // Package grouptags reads and writes the tagged fields that Skein adds to Kafka's messages about groups. Who does not know
 // them passes over them; docs/format/group-tags.md has the bytes.
 //
-// The broker, the command line and clients share it: a client says in JoinGroup which protocols it holds back ([Withheld]),
-// the broker keeps all protocols of members in the log ([Offers], [Withheld]) and tells in DescribeGroups how a group came
-// to its generations ([History]).
+// The broker, the command line and clients share it: a client says in JoinGroup which protocols it holds back ([JoinWithheld]),
+// the broker keeps all protocols of members in the log ([StoredOffers], [StoredWithheld]), and tells in DescribeGroups their
+// names ([DescribeOffers], [DescribeWithheld]) and how a group came to its generations ([DescribeHistory]).
 package grouptags
 
 // The numbers of the fields. Kafka counts its own from 0.
@@ -16,4 +16,9 @@ const (
 	StoredWithheld = 10001
 	// DescribeHistory is in groups of DescribeGroups responses from version 5: as AppendHistory writes.
 	DescribeHistory = 10000
+	// DescribeOffers is in members of DescribeGroups responses from version 5: the names of the protocols that the member
+	// offers, in its order, as AppendNames writes.
+	DescribeOffers = 10000
+	// DescribeWithheld is in members of DescribeGroups responses from version 5: the names of those that it holds back.
+	DescribeWithheld = 10001
 )

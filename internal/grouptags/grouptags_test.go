@@ -21,6 +21,19 @@ func TestProtocolsBytes(t *testing.T) {
 	}
 }
 
+func TestNamesBytes(t *testing.T) {
+	got := AppendNames(nil, []Protocol{{Name: "range", Metadata: []byte{1, 2}}, {Name: "cs"}})
+	if want := "03" + "0672616e6765" + "0000" + "036373" + "0000"; hex.EncodeToString(got) != want {
+		t.Errorf("written: %x, want %s", got, want)
+	}
+	if back, err := ReadNames(got); err != nil || !reflect.DeepEqual(back, []string{"range", "cs"}) {
+		t.Errorf("read back: %v, %v", back, err)
+	}
+	if _, err := ReadNames(got[:4]); err == nil {
+		t.Error("a torn field is read")
+	}
+}
+
 func TestHistoryBytes(t *testing.T) {
 	history := []Generation{
 		{Number: 1, Cause: Joined, MemberID: "m", ClientID: "c", Reason: "r", Protocol: "p", Members: 2, Started: time.UnixMilli(1000), Joining: 3 * time.Second, Syncing: -1},

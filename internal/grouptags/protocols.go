@@ -17,6 +17,25 @@ func AppendProtocols(dst []byte, list []Protocol) []byte {
 	return dst
 }
 
+// AppendNames writes a list of protocols with null for what their members say under them.
+func AppendNames(dst []byte, list []Protocol) []byte {
+	dst = appendLength(dst, len(list))
+	for _, p := range list {
+		dst = append(appendText(dst, p.Name), 0, 0)
+	}
+	return dst
+}
+
+// ReadNames reads the names of what AppendNames or AppendProtocols wrote.
+func ReadNames(b []byte) ([]string, error) {
+	list, err := ReadProtocols(b)
+	names := make([]string, len(list))
+	for i, p := range list {
+		names[i] = p.Name
+	}
+	return names, err
+}
+
 // ReadProtocols reads what AppendProtocols wrote. Metadata are parts of b.
 func ReadProtocols(b []byte) ([]Protocol, error) {
 	r := reader{rest: b}

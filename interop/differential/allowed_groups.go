@@ -5,7 +5,7 @@ import "regexp"
 // wantedAboutGroups are the differences about consumer groups that are wanted.
 func wantedAboutGroups() []allowance {
 	return []allowance{
-		{path: `\.Groups\[.*\]\.UnknownTags`, kafka: `\(absent\)`, target: `1 unknown tags`, reason: "DescribeGroups from version 5 on tells in a tagged field"},
+		{path: `\.Groups\[.*\]\.UnknownTags`, kafka: `\(absent\)`, target: `[12] unknown tags`, reason: "DescribeGroups from version 5 on tells in tagged fields"},
 		{request: "DescribeGroups", step: regexp.QuoteMeta(againText), path: `.*#2`, target: `\(absent\)`, reason: "DescribeGroups that names a group again"},
 		{request: "OffsetFetch", step: regexp.QuoteMeta(againText), path: `.*#2`, target: `\(absent\)`, reason: "OffsetFetch answers a partition that is named again once"},
 		{request: "OffsetFetch", step: regexp.QuoteMeta(againText), path: `.*\.Partitions`, kafka: `\(absent\)`, target: `null|empty`, reason: "OffsetFetch answers a partition that is named again once"},

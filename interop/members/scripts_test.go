@@ -170,7 +170,7 @@ func (p *player) play(commands []scripts.Command) (n int) {
 			if scripts.Duration(p.t, c.Words[1]) > longest {
 				return n
 			}
-		case "records", "notes", "history", "waiting", "count", "list":
+		case "records", "notes", "history", "lists", "waiting", "count", "list":
 			continue
 		}
 		n++
