@@ -7,8 +7,8 @@
 //   - INV1: a partition has two owners at a time;
 //   - INV2: an offset that was committed goes back, or whoever is not the owner commits while another is;
 //   - a record that was acknowledged to its producer is handled by nobody, or an owner begins after one that nobody handled;
-//   - a record below the committed offset is handled again;
-//   - and, in phases that are called clean, a record is handled twice, or a live member is thrown out.
+//   - a record is handled again that is below the committed offset, or whose owner could have committed it;
+//   - and, in phases that are called clean, any record is handled twice, or a live member is thrown out.
 //
 // It has no opinion about members that their group has given up while they go on: those are not its owners any more, but may not
 // know yet. A history with such members says Ended for them first.

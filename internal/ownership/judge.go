@@ -39,6 +39,7 @@ type partition struct {
 	offset  int64     // committed
 	handled time.Time // the last record
 	stopped bool      // no record has come since an owner gave it up
+	died    bool      // the last owner could not commit all that it had handled
 }
 
 // NewWatch has seen nothing.
@@ -56,7 +57,7 @@ func (w *Watch) See(e Event) {
 		w.joined(e)
 	case Ended:
 		for _, id := range w.owned(e.Member) {
-			w.of(id).release()
+			w.of(id).release(true)
 		}
 	}
 	for _, id := range e.Partitions {
@@ -76,6 +77,7 @@ func (w *Watch) saw(e Event, p *partition) {
 		w.committed(e, p)
 	case Refused:
 		w.v.Refused++
+		p.died = p.died || p.owner == e.Member
 	}
 }
 
@@ -140,15 +142,16 @@ func (w *Watch) assigned(e Event, p *partition) {
 
 func (w *Watch) released(e Event, p *partition) {
 	if p.owner == e.Member {
-		p.release()
+		p.release(e.Kind == Lost)
 	}
 	if e.Kind == Lost && w.phase().Clean {
 		w.wrong(e, "a live member was thrown out")
 	}
 }
 
-func (p *partition) release() {
-	p.owner = ""
+// release takes the owner away. One that committed what it handled leaves nothing to be handled again.
+func (p *partition) release(died bool) {
+	p.owner, p.died = "", p.died || died
 	p.stopped = !p.handled.IsZero()
 }
 
@@ -170,12 +173,12 @@ func (w *Watch) handled(e Event, p *partition) {
 	}
 	w.again(e, p)
 	w.flows(e, p)
-	p.fresh, p.at = false, e.Last+1
+	p.fresh, p.died, p.at = false, false, e.Last+1
 	p.Records += max(0, p.at-max(p.next, e.First))
 	p.next = max(p.next, p.at)
 }
 
-// again counts what was handled before.
+// again counts what was handled before. That may be only where the owner before could not commit it, and never in a clean phase.
 func (w *Watch) again(e Event, p *partition) {
 	n := min(p.next, e.Last+1) - e.First
 	if n <= 0 {
@@ -183,7 +186,7 @@ func (w *Watch) again(e Event, p *partition) {
 	}
 	p.Duplicates += n
 	phase := w.phase()
-	if phase.Duplicates += n; phase.Clean {
+	if phase.Duplicates += n; phase.Clean || !p.died {
 		w.wrong(e, "%d of partition %d's records are handled again", n, p.ID)
 	}
 }

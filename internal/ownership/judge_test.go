@@ -121,6 +121,14 @@ func TestWhatMustNotBe(t *testing.T) {
 			a revoked 0
 			b assigned 0
 			b handled 0 3-7`, "2 of partition 0's records are handled again"},
+		"a record again after an owner that could commit it": {`
+			began crash any
+			a assigned 0
+			a handled 0 0-4
+			a revoked 0
+			a ended
+			b assigned 0
+			b handled 0 3-7`, "2 of partition 0's records are handled again"},
 		"a live member thrown out": {`
 			began up clean
 			a assigned 0
@@ -178,6 +186,23 @@ func TestACrash(t *testing.T) {
 	one := v.Partitions[1]
 	if one.Stops != 1 || one.Stopped != 2600*time.Millisecond || one.Longest != one.Stopped || one.Pause != 100*time.Millisecond || one.Records != 11 {
 		t.Errorf("partition 1: %+v", one)
+	}
+}
+
+// A member that is thrown out, and one whose commit is refused, leave what they have handled to be handled again.
+func TestWhoCannotCommitLeavesRecordsBehind(t *testing.T) {
+	for _, script := range []string{"a lost 0", `a refused 0 5
+			a revoked 0`} {
+		v := Judge(told(t, `
+			began pause any
+			a assigned 0
+			a handled 0 0-4
+			`+script+`
+			b assigned 0
+			b handled 0 0-7`), map[int32]int64{0: 8})
+		if !v.Good() || v.Duplicates != 5 {
+			t.Errorf("%s: %+v", script, v)
+		}
 	}
 }
 
