@@ -46,7 +46,7 @@ var rooms = map[string]room{
 	"broker":                              {Rooms: []string{"broker/internal/*", "internal/deadline", "internal/group", "internal/machine", "internal/settings", "internal/vfs"}},
 	"broker/internal/monitor":             {Others: []string{prometheus, kmsg, kerr}},
 	"broker/internal/server":              {Rooms: []string{"internal/vfs"}, Others: []string{xsys}},
-	"broker/internal/api":                 {Rooms: []string{"broker/internal/server", "broker/internal/coordinator", "internal/group", "broker/internal/txn", "broker/internal/partition", "broker/internal/catalog", "broker/internal/fetchsession", "broker/internal/producers", "broker/internal/record", "broker/internal/storage", "internal/settings"}, Others: []string{kmsg, kerr}},
+	"broker/internal/api":                 {Rooms: []string{"broker/internal/server", "broker/internal/coordinator", "internal/group", "internal/machine", "broker/internal/txn", "broker/internal/partition", "broker/internal/catalog", "broker/internal/fetchsession", "broker/internal/producers", "broker/internal/record", "broker/internal/storage", "internal/settings"}, Others: []string{kmsg, kerr}},
 	"broker/internal/coordinator":         {Rooms: []string{"internal/machine", "broker/internal/partition", "broker/internal/record"}},
 	"broker/internal/txn":                 {Pure: true, Rooms: []string{"internal/deadline", "internal/machine"}, Others: []string{kmsg, kerr}},
 	"broker/internal/fetchsession":        {Pure: true},
