@@ -68,6 +68,11 @@ func (m *Machine) askAgain(resp *kmsg.DescribeGroupsResponse) {
 		m.join()
 		return
 	}
+	m.askUntil()
+}
+
+// askUntil asks again as long as others would wait for a member in a rebalance.
+func (m *Machine) askUntil() {
 	if !m.now.Before(m.flight.until) {
 		m.fail(&ProtocolError{Group: m.cfg.Group, Offered: m.offered()})
 		return

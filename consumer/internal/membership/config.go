@@ -30,8 +30,13 @@ type Config struct {
 	// PollInterval is max.poll.interval.ms: how long the user may take between two polls, and how long others wait for this
 	// member in a rebalance; 0 is 5 min.
 	PollInterval time.Duration
-	// HeartbeatInterval is how often the broker is told that the member lives; 0 is 3 s.
+	// HeartbeatInterval is how often the broker is told that the member lives; 0 is 3 s, or a third of a SessionTimeout that is
+	// shorter than 9 s. It is less than SessionTimeout.
 	HeartbeatInterval time.Duration
+	// UpgradeRounds is cooperative.upgrade.min.rounds: after how many rounds in a row that selected an assignor which supports
+	// COOPERATIVE the member goes over to it. More than 1, which 0 stands for, keeps a group that is bounced back and forth from
+	// changing its protocol with each bounce (R-C11).
+	UpgradeRounds int
 	// RetryMin and RetryMax bound the wait before a request is sent again; 0 is 100 ms and 1 s.
 	RetryMin, RetryMax time.Duration
 	// StayOnClose leaves the group to find out by itself that the member is gone. A static member always does.
@@ -43,6 +48,8 @@ var (
 	ErrNoGroup           = errors.New("a member needs the name of its group")
 	ErrNoCommonProtocol  = errors.New("the assignors have no protocol in common")
 	ErrDuplicateAssignor = errors.New("two assignors have one name")
+	ErrHeartbeat         = errors.New("a member has to be heard of more often than its session ends")
+	ErrNegative          = errors.New("it cannot be negative")
 	ErrInstanceID        = errors.New("a group.instance.id has 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-'")
 )
 
@@ -60,7 +67,8 @@ func (c Config) withDefaults() Config {
 	}
 	c.SessionTimeout = cmp.Or(c.SessionTimeout, 45*time.Second)
 	c.PollInterval = cmp.Or(c.PollInterval, 5*time.Minute)
-	c.HeartbeatInterval = cmp.Or(c.HeartbeatInterval, 3*time.Second)
+	c.HeartbeatInterval = cmp.Or(c.HeartbeatInterval, min(3*time.Second, c.SessionTimeout/3))
+	c.UpgradeRounds = cmp.Or(c.UpgradeRounds, 1)
 	c.RetryMin = cmp.Or(c.RetryMin, 100*time.Millisecond)
 	c.RetryMax = max(c.RetryMin, cmp.Or(c.RetryMax, time.Second))
 	return c
@@ -80,8 +88,29 @@ func (c Config) check() error {
 	if c.InstanceID != "" && !legal(c.InstanceID) {
 		return fmt.Errorf("group.instance.id %q: %w", c.InstanceID, ErrInstanceID)
 	}
+	if err := c.checkTimes(); err != nil {
+		return err
+	}
 	if c.Static && !c.supportedByAll(assign.Eager) && !c.supportedByAll(assign.Cooperative) {
 		return fmt.Errorf("assignors %s: %w: take some out", namesOf(c.Assignors), ErrNoCommonProtocol)
+	}
+	return nil
+}
+
+func (c Config) checkTimes() error {
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"session timeout", c.SessionTimeout}, {"poll interval", c.PollInterval}, {"heartbeat interval", c.HeartbeatInterval},
+		{"shortest wait before a retry", c.RetryMin}, {"number of rounds before an upgrade", time.Duration(c.UpgradeRounds)},
+	} {
+		if d.value < 0 {
+			return fmt.Errorf("the %s: %w", d.name, ErrNegative)
+		}
+	}
+	if c.HeartbeatInterval >= c.SessionTimeout {
+		return fmt.Errorf("heartbeats every %v for a session of %v: %w: choose a third of the session timeout", c.HeartbeatInterval, c.SessionTimeout, ErrHeartbeat)
 	}
 	return nil
 }

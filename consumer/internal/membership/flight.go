@@ -57,6 +57,15 @@ func (m *Machine) retry() {
 	}
 }
 
+// unanswered sends a request again that got no answer. Asking what the group runs ends, if there never is one.
+func (m *Machine) unanswered() {
+	if m.phase == asking {
+		m.askUntil()
+		return
+	}
+	m.later()
+}
+
 // answered takes what the broker says.
 func (m *Machine) answered(in Answered) {
 	if m.phase == failed || m.phase == closed {
@@ -71,7 +80,7 @@ func (m *Machine) answered(in Answered) {
 	}
 	m.flight.id = 0
 	if in.Err != nil {
-		m.later()
+		m.unanswered()
 		return
 	}
 	switch resp := in.Response.(type) {

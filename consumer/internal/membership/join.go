@@ -75,7 +75,7 @@ func (m *Machine) shortCircuits(a assign.Assignor) bool {
 func (m *Machine) shortCircuit(a assign.Assignor) {
 	m.event(Event{Kind: ShortCircuit, Assignor: a.Name(), Dropped: len(m.owned)})
 	m.forgotten = true
-	m.cooperative = false
+	m.descend()
 	m.prepare("an EAGER assignor was selected while the member owns partitions")
 }
 
@@ -109,7 +109,7 @@ func (m *Machine) expelledWhileJoining() {
 func (m *Machine) inconsistent() {
 	if m.round.narrowed {
 		m.event(Event{Kind: Yielded, Offered: m.offered(), Dropped: len(m.owned)})
-		m.cooperative = false
+		m.descend()
 		m.prepare("the narrowed list of assignors was refused")
 		return
 	}

@@ -45,6 +45,7 @@ type Machine struct {
 	history     assign.History
 	assignor    assign.Assignor // selected last
 	cooperative bool
+	climbed     int  // rounds in a row that would let it be so
 	forgotten   bool // the group has gone on without the member: what it owns is lost
 
 	adopted []assign.Assignor // offered since the group runs them (R-C10)

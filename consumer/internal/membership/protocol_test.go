@@ -142,6 +142,30 @@ func TestAskingEnds(t *testing.T) {
 	}
 }
 
+// Nor is a broker that never answers the question.
+func TestAskingInVainEnds(t *testing.T) {
+	l := newLife(t, Config{PollInterval: time.Minute}).subscribes("t").refusedToJoin(kerr.InconsistentGroupProtocol)
+	for range 70 {
+		l.does(Answered{ID: l.last["describe"].ID, Err: errors.New("no answer")}).passes(time.Second)
+	}
+	if last := l.log[len(l.log)-1]; l.m.phase != failed || !strings.Contains(last, "has no assignor in common") {
+		t.Errorf("%v", last)
+	}
+}
+
+// R-C11: with a hysteresis of three rounds, an assignor that is not COOPERATIVE in between begins the count anew.
+func TestUpgradeRounds(t *testing.T) {
+	l := newLife(t, Config{UpgradeRounds: 3}).subscribes("t")
+	for i, name := range []string{cs, cs, rg, cs, cs} {
+		l.joins(int32(i+1), name).isGiven("t-0").ends()
+		l.log = nil
+		l.does(Rejoin{}).ends().did("stop [t-0]", "call revoked [t-0]", whole+string(rune('1'+i)))
+	}
+	l.joins(6, cs).isGiven("t-0").ends()
+	l.log = nil
+	l.does(Rejoin{}).did(narrowed + "6, and more held back")
+}
+
 // R-B14: what is tried again and what is not.
 func TestJoinErrors(t *testing.T) {
 	for _, err := range []*kerr.Error{kerr.CoordinatorLoadInProgress, kerr.NotCoordinator, kerr.CoordinatorNotAvailable, kerr.RebalanceInProgress} {
@@ -217,6 +241,11 @@ func TestConfigurations(t *testing.T) {
 		{Config{Group: "g", InstanceID: "a b"}, ErrInstanceID},
 		{Config{Group: "g", InstanceID: strings.Repeat("a", 250)}, ErrInstanceID},
 		{Config{Group: "g", Static: true, Assignors: []assign.Assignor{onlyCooperative{}, assign.Range{}}}, ErrNoCommonProtocol},
+		{Config{Group: "g", SessionTimeout: 10 * time.Second, HeartbeatInterval: 10 * time.Second}, ErrHeartbeat},
+		{Config{Group: "g", HeartbeatInterval: time.Minute}, ErrHeartbeat},
+		{Config{Group: "g", PollInterval: -1}, ErrNegative},
+		{Config{Group: "g", UpgradeRounds: -1}, ErrNegative},
+		{Config{Group: "g", SessionTimeout: 2 * time.Second}, nil}, // heartbeats follow
 		{Config{Group: "g", InstanceID: "a.b_c-9", Assignors: []assign.Assignor{}}, nil},
 	} {
 		if _, err := New(c.cfg); !errors.Is(err, c.want) {

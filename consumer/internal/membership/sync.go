@@ -108,12 +108,24 @@ func (m *Machine) switches() {
 	if m.cfg.Static {
 		return
 	}
-	cooperative := supports(m.assignor, assign.Cooperative) && supports(m.cfg.Assignors[0], assign.Cooperative)
-	if cooperative != m.cooperative {
-		m.cooperative = cooperative
-		m.event(Event{Kind: Switched, Assignor: m.assignor.Name(), Cooperative: cooperative})
+	was := m.cooperative
+	if supports(m.assignor, assign.Cooperative) && supports(m.cfg.Assignors[0], assign.Cooperative) {
+		m.climb()
+	} else {
+		m.descend()
+	}
+	if was != m.cooperative {
+		m.event(Event{Kind: Switched, Assignor: m.assignor.Name(), Cooperative: m.cooperative})
 	}
 }
+
+func (m *Machine) climb() {
+	m.climbed = min(m.climbed+1, m.cfg.UpgradeRounds)
+	m.cooperative = m.climbed == m.cfg.UpgradeRounds
+}
+
+// descend goes back to EAGER; the way up begins anew.
+func (m *Machine) descend() { m.cooperative, m.climbed = false, 0 }
 
 // complete ends the rebalance, and begins the next if there is a reason.
 func (m *Machine) complete() {
