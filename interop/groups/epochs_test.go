@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/skeinstream/skein/interop/internal/admin"
+	"github.com/skeinstream/skein/interop/internal/member"
 	"github.com/skeinstream/skein/interop/internal/report"
 	"github.com/skeinstream/skein/interop/internal/target"
 	"github.com/skeinstream/skein/interop/internal/wire"
@@ -20,9 +21,9 @@ import (
 // has, as Sarama does (it keeps the epoch of the commit that it began at). A Java member that takes over asks where that epoch
 // ended, takes the records behind for cut off, and begins there. It does so on a real Kafka, too, which answers as we do.
 func TestAnOffsetWithAnOlderEpochTakesAMemberBack(t *testing.T) {
-	java := javaClient("4.4.0", cooperative, "")
-	if _, err := java.command(t.Context()); err != nil {
-		report.MissingPeer(t, java.name, err)
+	java := member.Java("4.4.0")
+	if _, err := java.Command(t.Context()); err != nil {
+		report.MissingPeer(t, java.Name, err)
 		t.SkipNow()
 	}
 	for _, name := range []string{"skein", "kafka"} {
@@ -107,7 +108,7 @@ func (e *epochs) end(current, asked int32) string {
 }
 
 // takesOver is where a member begins whose group has committed an offset with an epoch.
-func (e *epochs) takesOver(c client, offset int64, epoch int32) (first int64) {
+func (e *epochs) takesOver(c member.Client, offset int64, epoch int32) (first int64) {
 	e.t.Helper()
 	ctx, cancel := context.WithTimeout(e.t.Context(), patience)
 	defer cancel()
@@ -121,23 +122,23 @@ func (e *epochs) takesOver(c client, offset int64, epoch int32) (first int64) {
 	if err := kadm.NewClient(k).CommitAllOffsets(ctx, group, committed); err != nil {
 		e.t.Fatal(err)
 	}
-	cmd, err := c.command(e.t.Context(), e.addr, group, topic, "a", "range", "-",
-		strconv.Itoa(int(session.Milliseconds())), strconv.Itoa(int(heartbeat.Milliseconds())))
+	cmd, err := c.Command(e.t.Context(), member.Arguments{Addr: e.addr, Group: group, Topic: topic, Name: "a", Assignors: "range",
+		Session: session, Heartbeat: heartbeat}.List()...)
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	seen := newObserver()
-	m, err := startMember(seen, e.t.TempDir(), "a", cmd)
+	seen := member.NewObserver()
+	m, err := member.Start(seen, e.t.TempDir(), "a", cmd)
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	defer m.kill()
-	if err := seen.await(ctx, "a record is handled", func() bool { return seen.next[0] > 0 }); err != nil {
-		e.t.Fatalf("%v\n%s", err, m.said())
+	defer m.Kill()
+	if err := seen.Await(ctx, "a record is handled", func() bool { return seen.Beyond(map[int32]int64{0: 1}) }); err != nil {
+		e.t.Fatalf("%v\n%s", err, m.Said())
 	}
-	for _, h := range seen.all() {
-		if h.kind == handled {
-			return h.first
+	for _, h := range seen.All() {
+		if h.Kind == member.Handled {
+			return h.First
 		}
 	}
 	return -1

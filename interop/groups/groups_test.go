@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/skeinstream/skein/interop/internal/member"
 	"github.com/skeinstream/skein/interop/internal/report"
 	"github.com/skeinstream/skein/interop/internal/skein"
 	"github.com/skeinstream/skein/interop/internal/target"
@@ -29,18 +30,18 @@ func TestGroupsOfEveryClientLiveThroughEverything(t *testing.T) {
 	var lives errgroup.Group
 	lives.SetLimit(*atOnce)
 	for _, c := range clients {
-		for _, assignor := range c.assignors {
-			lives.Go(func() error { t.Run(c.name+"/"+assignor, func(t *testing.T) { live(t, c, assignor) }); return nil })
+		for _, assignor := range c.Assignors {
+			lives.Go(func() error { t.Run(c.Name+"/"+assignor, func(t *testing.T) { live(t, c, assignor) }); return nil })
 		}
-		if c.static {
-			lives.Go(func() error { t.Run(c.name+"/static", func(t *testing.T) { liveStatic(t, c) }); return nil })
+		if c.Static {
+			lives.Go(func() error { t.Run(c.Name+"/static", func(t *testing.T) { liveStatic(t, c) }); return nil })
 		}
 	}
 	_ = lives.Wait()
 }
 
 // prepare installs and builds all that can be had, once.
-func prepare(t *testing.T) []client {
+func prepare(t *testing.T) []member.Client {
 	t.Helper()
 	if target.Named() == "skein" {
 		built, err := skein.Build(t.Context(), t)
@@ -49,23 +50,23 @@ func prepare(t *testing.T) []client {
 		}
 		t.Setenv(skein.EnvBinary, built)
 	}
-	goMember, err := buildGoMember(t.Context(), t.TempDir())
+	goMember, err := member.BuildGo(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	var had []client
-	for _, c := range allClients(goMember) {
-		if !strings.Contains(c.name, *only) {
+	var had []member.Client
+	for _, c := range member.All(goMember) {
+		if !strings.Contains(c.Name, *only) {
 			continue
 		}
-		if _, err := c.command(t.Context()); err != nil {
-			report.MissingPeer(t, c.name, err)
+		if _, err := c.Command(t.Context()); err != nil {
+			report.MissingPeer(t, c.Name, err)
 			continue
 		}
-		if c.lacks != "" {
-			report.Note(t, report.Lacks, c.name+" in groups", "%s", c.lacks)
+		if c.Lacks != "" {
+			report.Note(t, report.Lacks, c.Name+" in groups", "%s", c.Lacks)
 		}
-		report.Note(t, report.Run, c.name, "in groups")
+		report.Note(t, report.Run, c.Name, "in groups")
 		had = append(had, c)
 	}
 	return had
@@ -73,7 +74,7 @@ func prepare(t *testing.T) []client {
 
 // live: two members, a third, one leaves, the broker starts again, one is
 // killed and another comes, all stop, two others take up where they were.
-func live(t *testing.T, c client, assignor string) {
+func live(t *testing.T, c member.Client, assignor string) {
 	began := time.Now()
 	l := newLife(t, assignor, false)
 	l.start(c, "a")
@@ -91,26 +92,26 @@ func live(t *testing.T, c client, assignor string) {
 	l.start(c, "e")
 	l.start(c, "f")
 	l.await("the group starts again", "e", "f")
-	passed(t, c.name, assignor, l.finish("e", "f"), began)
+	passed(t, c.Name, assignor, l.finish("e", "f"), began)
 }
 
 // liveStatic: members that leave and are killed come back within their session,
 // and nobody else notices.
-func liveStatic(t *testing.T, c client) {
+func liveStatic(t *testing.T, c member.Client) {
 	began := time.Now()
-	l := newLife(t, c.assignors[0], true)
+	l := newLife(t, c.Assignors[0], true)
 	l.start(c, "a")
 	l.start(c, "b")
 	l.start(c, "c")
 	l.await("three members", "a", "b", "c")
-	before := l.seen.count("a")
+	before := l.seen.Count("a")
 	l.leave("c")
 	l.startAs(c, "c2", "c")
 	l.await("one stops and starts", "a", "b", "c2")
 	l.kill("b")
 	l.startAs(c, "b2", "b")
 	l.await("one is killed and starts", "a", "b2", "c2")
-	if after := l.seen.count("a"); after != before {
+	if after := l.seen.Count("a"); after != before {
 		t.Errorf("a has got or given partitions %d times, while others were away for a moment", after-before)
 	}
 	l.restart()
@@ -119,7 +120,7 @@ func liveStatic(t *testing.T, c client) {
 	l.startAs(c, "b3", "b")
 	l.startAs(c, "c3", "c")
 	l.await("the group starts again", "a3", "b3", "c3")
-	passed(t, c.name, "static members", l.finish("a3", "b3", "c3"), began)
+	passed(t, c.Name, "static members", l.finish("a3", "b3", "c3"), began)
 }
 
 func passed(t *testing.T, who, how string, records int64, began time.Time) {

@@ -1,57 +1,24 @@
 package groups
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
-	"strings"
 	"time"
+
+	"github.com/skeinstream/skein/interop/internal/member"
 )
-
-// kind is what an event tells.
-type kind string
-
-const (
-	assigned  kind = "assigned"  // the client gave the member partitions
-	revoked   kind = "revoked"   // the client took partitions from it, or it is about to leave
-	lost      kind = "lost"      // the client says that others may have had them already
-	handled   kind = "handled"   // the member is done with records first to last of one partition
-	committed kind = "committed" // the broker, asked from outside, tells the group's offset of a partition
-	ended     kind = "ended"     // the member's process is gone
-	down      kind = "down"      // the broker is being started again
-	up        kind = "up"        // and is there
-)
-
-// event is one moment of a group's life. Members stamp theirs themselves, by
-// the clock of the machine that all of them share, before they go on: the order
-// of the stamps is the order of cause and effect.
-type event struct {
-	at          int64 // microseconds
-	member      string
-	kind        kind
-	partitions  []int32
-	first, last int64 // of handled; first is the offset of committed
-	count       int64
-}
-
-func (e event) String() string {
-	return fmt.Sprintf("%d.%06d %s %s %v %d-%d", e.at/1e6%1e4, e.at%1e6, e.member, e.kind, e.partitions, e.first, e.last)
-}
 
 // check tells what of a history must not be: a partition with two owners, a
 // record that nobody handled, one that was handled although the group's offset
 // was beyond it when its handler got the partition, an offset that went back.
-func check(history []event, ends map[int32]int64) []string {
+func check(history []member.Event, ends map[int32]int64) []string {
 	c := checker{owner: map[int32]string{}, reading: map[int32]*reading{}, next: map[int32]int64{}, offset: map[int32]int64{}}
-	sorted := slices.Clone(history)
-	slices.SortStableFunc(sorted, func(a, b event) int { return cmp.Compare(a.at, b.at) })
-	for _, e := range sorted {
+	for _, e := range member.Sorted(history) {
 		c.step(e)
 	}
 	for p, end := range ends {
 		if c.next[p] != end {
-			c.wrong(event{kind: ended, partitions: []int32{p}}, "handled up to %d of %d", c.next[p], end)
+			c.wrong(member.Event{Kind: member.Ended, Partitions: []int32{p}}, "handled up to %d of %d", c.next[p], end)
 		}
 	}
 	return c.wrongs
@@ -76,97 +43,82 @@ type checker struct {
 // settling is how long a client may take to notice that the broker is back.
 const settling = 3 * time.Second
 
-func (c *checker) wrong(e event, format string, args ...any) {
+func (c *checker) wrong(e member.Event, format string, args ...any) {
 	c.wrongs = append(c.wrongs, fmt.Sprintf(format, args...)+": "+e.String())
 }
 
-func (c *checker) step(e event) {
-	switch e.kind {
-	case ended:
+func (c *checker) step(e member.Event) {
+	switch e.Kind {
+	case member.Ended:
 		for p, owner := range c.owner {
-			if owner == e.member {
+			if owner == e.Member {
 				delete(c.owner, p)
 			}
 		}
 		return
-	case down:
+	case member.Down:
 		c.calm = math.MaxInt64
-	case up:
-		c.calm = e.at + settling.Microseconds()
-	case lost:
+	case member.Up:
+		c.calm = e.At + settling.Microseconds()
+	case member.Lost:
 		// Whom a broker that is away does not answer may draw the same conclusion.
-		if e.at > c.calm {
+		if e.At > c.calm {
 			c.wrong(e, "a live member was thrown out")
 		}
 	}
-	for _, p := range e.partitions {
-		switch e.kind {
-		case assigned:
+	for _, p := range e.Partitions {
+		switch e.Kind {
+		case member.Assigned:
 			c.assigned(e, p)
-		case revoked, lost:
-			if c.owner[p] == e.member {
+		case member.Revoked, member.Lost:
+			if c.owner[p] == e.Member {
 				delete(c.owner, p)
 			}
-		case handled:
+		case member.Handled:
 			c.handled(e, p)
-		case committed:
-			c.committed(e, p)
+		case member.Committed:
+			if e.Member == "" { // of when a member was told nothing follows about the order
+				c.committed(e, p)
+			}
 		}
 	}
 }
 
-func (c *checker) assigned(e event, p int32) {
-	if owner := c.owner[p]; owner != "" && owner != e.member {
+func (c *checker) assigned(e member.Event, p int32) {
+	if owner := c.owner[p]; owner != "" && owner != e.Member {
 		c.wrong(e, "partition %d is still owned by %s", p, owner)
 	}
-	c.owner[p] = e.member
+	c.owner[p] = e.Member
 	c.reading[p] = &reading{from: c.offset[p]}
 }
 
-func (c *checker) handled(e event, p int32) {
-	if c.owner[p] != e.member {
+func (c *checker) handled(e member.Event, p int32) {
+	if c.owner[p] != e.Member {
 		c.wrong(e, "partition %d is owned by %q", p, c.owner[p])
 		return
 	}
-	if e.count != e.last-e.first+1 {
-		c.wrong(e, "%d records from %d to %d", e.count, e.first, e.last)
+	if e.Count != e.Last-e.First+1 {
+		c.wrong(e, "%d records from %d to %d", e.Count, e.First, e.Last)
 	}
 	r := c.reading[p]
 	switch {
-	case r.started && e.first != r.next:
-		c.wrong(e, "partition %d goes on at %d, not at %d", p, e.first, r.next)
-	case !r.started && e.first < r.from:
-		c.wrong(e, "partition %d begins at %d, below the committed offset %d", p, e.first, r.from)
-	case !r.started && e.first > c.next[p]:
-		c.wrong(e, "partition %d begins at %d: nobody has handled %d", p, e.first, c.next[p])
+	case r.started && e.First != r.next:
+		c.wrong(e, "partition %d goes on at %d, not at %d", p, e.First, r.next)
+	case !r.started && e.First < r.from:
+		c.wrong(e, "partition %d begins at %d, below the committed offset %d", p, e.First, r.from)
+	case !r.started && e.First > c.next[p]:
+		c.wrong(e, "partition %d begins at %d: nobody has handled %d", p, e.First, c.next[p])
 	}
-	r.started, r.next = true, e.last+1
+	r.started, r.next = true, e.Last+1
 	c.next[p] = max(c.next[p], r.next)
 }
 
-func (c *checker) committed(e event, p int32) {
-	if e.first < c.offset[p] {
+func (c *checker) committed(e member.Event, p int32) {
+	if e.First < c.offset[p] {
 		c.wrong(e, "the offset of partition %d went back from %d", p, c.offset[p])
 	}
-	if e.first > c.next[p] {
+	if e.First > c.next[p] {
 		c.wrong(e, "the offset of partition %d is beyond %d, which nobody has handled", p, c.next[p])
 	}
-	c.offset[p] = e.first
-}
-
-// tell is a history in order, a line an event, but for offsets seen again.
-func tell(history []event) string {
-	var b strings.Builder
-	sorted, offsets := slices.Clone(history), map[int32]int64{}
-	slices.SortStableFunc(sorted, func(a, b event) int { return cmp.Compare(a.at, b.at) })
-	for _, e := range sorted {
-		if e.kind == committed {
-			if offsets[e.partitions[0]] == e.first {
-				continue
-			}
-			offsets[e.partitions[0]] = e.first
-		}
-		fmt.Fprintln(&b, e)
-	}
-	return b.String()
+	c.offset[p] = e.First
 }

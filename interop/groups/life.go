@@ -21,6 +21,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/skeinstream/skein/interop/internal/admin"
+	"github.com/skeinstream/skein/interop/internal/member"
 	"github.com/skeinstream/skein/interop/internal/target"
 )
 
@@ -31,7 +32,7 @@ const (
 	session     = 8 * time.Second // how long a killed member is waited for
 	longSession = 5 * time.Minute // static members are away for less
 	heartbeat   = 500 * time.Millisecond
-	patience    = 90 * time.Second // only ends a hang
+	patience    = member.Patience
 )
 
 // life is one group on a broker of its own, from its first member to its end.
@@ -39,8 +40,8 @@ type life struct {
 	t        *testing.T
 	broker   target.Target
 	dir      string
-	seen     *observer
-	members  map[string]*member
+	seen     *member.Observer
+	members  map[string]*member.Process
 	assignor string
 	static   bool
 	client   *kgo.Client
@@ -53,7 +54,7 @@ type life struct {
 
 func newLife(t *testing.T, assignor string, static bool) *life {
 	t.Helper()
-	l := &life{t: t, dir: t.TempDir(), seen: newObserver(), members: map[string]*member{}, assignor: assignor, static: static, quit: make(chan struct{})}
+	l := &life{t: t, dir: t.TempDir(), seen: member.NewObserver(), members: map[string]*member.Process{}, assignor: assignor, static: static, quit: make(chan struct{})}
 	l.broker = target.Start(t, map[string]string{"group.initial.rebalance.delay.ms": "300", "offsets.topic.num.partitions": "4"})
 	if err := admin.CreateTopics(t.Context(), l.broker.Addr, partitions, nil, topic); err != nil {
 		t.Fatal(err)
@@ -83,7 +84,7 @@ func (l *life) produce() {
 		select {
 		case <-l.quit:
 			if err := l.client.Flush(context.WithoutCancel(l.t.Context())); err != nil {
-				l.seen.fail("producing: %v", err)
+				l.seen.Fail("producing: %v", err)
 			}
 			mu.Lock()
 			l.ends = ends
@@ -95,7 +96,7 @@ func (l *life) produce() {
 			record := &kgo.Record{Partition: p, Value: strconv.AppendInt(nil, int64(n), 10)}
 			l.client.Produce(context.WithoutCancel(l.t.Context()), record, func(r *kgo.Record, err error) {
 				if err != nil {
-					l.seen.fail("producing: %v", err)
+					l.seen.Fail("producing: %v", err)
 					return
 				}
 				mu.Lock()
@@ -134,10 +135,10 @@ func (l *life) lookAtOffsets(ctx context.Context) (map[int32]int64, error) {
 		return nil, err
 	}
 	offsets := map[int32]int64{}
-	stamp := now()
+	stamp := member.Now()
 	answer.Each(func(o kadm.OffsetResponse) {
 		offsets[o.Partition] = o.At
-		l.seen.add(event{at: stamp, kind: committed, partitions: []int32{o.Partition}, first: o.At})
+		l.seen.Add(member.Event{At: stamp, Kind: member.Committed, Partitions: []int32{o.Partition}, First: o.At})
 	})
 	return offsets, nil
 }
@@ -145,14 +146,14 @@ func (l *life) lookAtOffsets(ctx context.Context) (map[int32]int64, error) {
 // end stops what still runs.
 func (l *life) end() {
 	for _, m := range l.members {
-		m.kill()
+		m.Kill()
 	}
 	l.quitProducing()
 	l.client.Close()
 	if l.t.Failed() {
-		l.t.Logf("what happened:\n%s", tell(l.seen.all()))
+		l.t.Logf("what happened:\n%s", member.Tell(l.seen.All()))
 		for _, name := range slices.Sorted(maps.Keys(l.members)) {
-			if said := strings.TrimSpace(l.members[name].said()); said != "" {
+			if said := strings.TrimSpace(l.members[name].Said()); said != "" {
 				l.t.Logf("%s said:\n%s", name, said)
 			}
 		}
@@ -169,18 +170,18 @@ func (l *life) quitProducing() {
 }
 
 // start starts a member; of a static one the name is its instance id too.
-func (l *life) start(c client, name string) { l.startAs(c, name, name) }
+func (l *life) start(c member.Client, name string) { l.startAs(c, name, name) }
 
 // startAs starts a member under a name of its own and the instance id of
 // another, which a static one takes over.
-func (l *life) startAs(c client, name, instance string) {
+func (l *life) startAs(c member.Client, name, instance string) {
 	l.t.Helper()
 	timeout := longSession
 	if !l.static {
-		instance, timeout = "-", session
+		instance, timeout = "", session
 	}
-	cmd, err := c.command(l.t.Context(), l.broker.Addr, group, topic, name, l.assignor, instance,
-		strconv.Itoa(int(timeout.Milliseconds())), strconv.Itoa(int(heartbeat.Milliseconds())))
+	cmd, err := c.Command(l.t.Context(), member.Arguments{Addr: l.broker.Addr, Group: group, Topic: topic, Name: name, Assignors: l.assignor,
+		Instance: instance, Session: timeout, Heartbeat: heartbeat}.List()...)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -189,7 +190,7 @@ func (l *life) startAs(c client, name, instance string) {
 
 func (l *life) run(name string, cmd *exec.Cmd) {
 	l.t.Helper()
-	m, err := startMember(l.seen, l.dir, name, cmd)
+	m, err := member.Start(l.seen, l.dir, name, cmd)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -200,7 +201,7 @@ func (l *life) run(name string, cmd *exec.Cmd) {
 // that came after that is handled in each.
 func (l *life) await(what string, members ...string) {
 	l.t.Helper()
-	l.must(l.seen.await(l.t.Context(), fmt.Sprintf("%s: %v share the topic", what, members), func() bool { return l.seen.shared(partitions, members...) }))
+	l.must(l.seen.Await(l.t.Context(), fmt.Sprintf("%s: %v share the topic", what, members), func() bool { return l.seen.Shared(partitions, members...) }))
 	l.progress(what)
 }
 
@@ -208,28 +209,28 @@ func (l *life) await(what string, members ...string) {
 func (l *life) progress(what string) {
 	l.t.Helper()
 	more := map[int32]int64{}
-	next := l.seen.handledTo()
+	next := l.seen.HandledTo()
 	for p := range int32(partitions) {
 		more[p] = next[p] + 1
 	}
-	l.must(l.seen.await(l.t.Context(), what+": every partition goes on", func() bool { return l.seen.beyond(more) }))
+	l.must(l.seen.Await(l.t.Context(), what+": every partition goes on", func() bool { return l.seen.Beyond(more) }))
 }
 
 // leave stops a member; what it has handled is committed then.
 func (l *life) leave(name string) {
 	l.t.Helper()
-	asked := now()
-	l.must(l.members[name].stop(l.t.Context()))
+	asked := member.Now()
+	l.must(l.members[name].Stop(l.t.Context()))
 	offsets, err := l.lookAtOffsets(l.t.Context())
 	l.must(err)
-	for p, next := range l.seen.lastRead(name, asked) {
+	for p, next := range l.seen.LastRead(name, asked) {
 		if offsets[p] < next {
 			l.t.Errorf("%s left, and had handled partition %d up to %d; the group's offset is %d", name, p, next, offsets[p])
 		}
 	}
 }
 
-func (l *life) kill(name string) { l.members[name].kill() }
+func (l *life) kill(name string) { l.members[name].Kill() }
 
 // restart starts the broker again under the group.
 func (l *life) restart() {
@@ -238,9 +239,9 @@ func (l *life) restart() {
 		l.t.Logf("%s is not started again", l.broker.Name)
 		return
 	}
-	l.seen.add(event{at: now(), kind: down})
+	l.seen.Add(member.Event{At: member.Now(), Kind: member.Down})
 	l.must(l.broker.Restart())
-	l.seen.add(event{at: now(), kind: up})
+	l.seen.Add(member.Event{At: member.Now(), Kind: member.Up})
 	l.progress("the broker is there again")
 }
 
@@ -274,7 +275,7 @@ func (l *life) stopAll(names ...string) {
 	var stops sync.WaitGroup
 	failed := make([]error, len(names))
 	for i, name := range names {
-		stops.Go(func() { failed[i] = l.members[name].stop(l.t.Context()) })
+		stops.Go(func() { failed[i] = l.members[name].Stop(l.t.Context()) })
 	}
 	stops.Wait()
 	for _, err := range failed {
@@ -282,7 +283,7 @@ func (l *life) stopAll(names ...string) {
 	}
 	offsets, err := l.lookAtOffsets(l.t.Context())
 	l.must(err)
-	for p, next := range l.seen.handledTo() {
+	for p, next := range l.seen.HandledTo() {
 		if offsets[p] != next {
 			l.t.Errorf("all have stopped, partition %d is handled up to %d, and the group's offset is %d", p, next, offsets[p])
 		}
@@ -293,9 +294,9 @@ func (l *life) stopAll(names ...string) {
 func (l *life) finish(names ...string) (records int64) {
 	l.t.Helper()
 	l.quitProducing()
-	l.must(l.seen.await(l.t.Context(), "all is handled", func() bool { return l.seen.beyond(l.ends) }))
+	l.must(l.seen.Await(l.t.Context(), "all is handled", func() bool { return l.seen.Beyond(l.ends) }))
 	l.stopAll(names...)
-	for _, wrong := range check(l.seen.all(), l.ends) {
+	for _, wrong := range check(l.seen.All(), l.ends) {
 		l.t.Error(wrong)
 	}
 	for _, end := range l.ends {

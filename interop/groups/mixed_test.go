@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/skeinstream/skein/interop/internal/member"
 	"github.com/skeinstream/skein/interop/internal/report"
 )
 
@@ -30,17 +31,17 @@ func TestGroupsOfSeveralClientsLiveThroughEverything(t *testing.T) {
 			continue
 		}
 		for first := range members {
-			inTurn := append(append([]client{}, members[first:]...), members[:first]...)
-			name := mix.assignor + "/" + strings.Fields(inTurn[0].name)[0] + " first"
+			inTurn := append(append([]member.Client{}, members[first:]...), members[:first]...)
+			name := mix.assignor + "/" + strings.Fields(inTurn[0].Name)[0] + " first"
 			lives.Go(func() error { t.Run(name, func(t *testing.T) { liveMixed(t, mix.assignor, inTurn) }); return nil })
 		}
 	}
 	_ = lives.Wait()
 }
 
-func pick(clients []client, names []string) (picked []client, ok bool) {
+func pick(clients []member.Client, names []string) (picked []member.Client, ok bool) {
 	for _, name := range names {
-		c, err := named(clients, name)
+		c, err := member.Named(clients, name)
 		if err != nil {
 			return nil, false
 		}
@@ -52,12 +53,12 @@ func pick(clients []client, names []string) (picked []client, ok bool) {
 // liveMixed: the first leads alone, the others come; the leader leaves, the
 // broker starts again, the next leader is killed, the first comes back, all stop
 // and start.
-func liveMixed(t *testing.T, assignor string, clients []client) {
+func liveMixed(t *testing.T, assignor string, clients []member.Client) {
 	began := time.Now()
 	l := newLife(t, assignor, false)
 	var names []string
-	come := func(c client, suffix string) {
-		name := strings.Fields(c.name)[0] + suffix
+	come := func(c member.Client, suffix string) {
+		name := strings.Fields(c.Name)[0] + suffix
 		l.start(c, name)
 		names = append(names, name)
 	}
@@ -92,5 +93,5 @@ func liveMixed(t *testing.T, assignor string, clients []client) {
 		come(c, "-3")
 	}
 	l.await("the group starts again", names...)
-	passed(t, "mixed clients, "+strings.Fields(clients[0].name)[0]+" first", assignor, l.finish(names...), began)
+	passed(t, "mixed clients, "+strings.Fields(clients[0].Name)[0]+" first", assignor, l.finish(names...), began)
 }

@@ -21,7 +21,7 @@ import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.WakeupException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
-/** A member of a group as groups/member.go describes it, by the Java client; compiles against 2.3 and later. */
+/** A member of a group as interop/internal/member describes it, by the Java client; compiles against 2.3 and later. */
 public class GroupMember implements ConsumerRebalanceListener {
     private static final long COMMIT_EVERY_MS = 200;
 
@@ -127,6 +127,7 @@ public class GroupMember implements ConsumerRebalanceListener {
         offsets.keySet().retainAll(of);
         if (!offsets.isEmpty()) {
             consumer.commitSync(offsets, Duration.ofSeconds(60));
+            offsets.forEach((tp, offset) -> say("committed " + tp.partition() + " " + offset.offset()));
             pending.keySet().removeAll(offsets.keySet());
         }
         committed = System.currentTimeMillis();

@@ -1,4 +1,4 @@
-// What group members in JavaScript share: see groups/member.go for what they
+// What group members in JavaScript share: see internal/member for what they
 // say.
 'use strict'
 

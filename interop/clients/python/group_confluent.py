@@ -5,7 +5,7 @@ import threading
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from group_protocol import Arguments, Pending, at_the_end, failed, handled, say
+from group_protocol import Arguments, Pending, at_the_end, committed, failed, handled, say
 
 a = Arguments()
 pending = Pending()
@@ -43,6 +43,8 @@ def commit(partitions):
         for answer in consumer.commit(offsets=[TopicPartition(a.topic, p, o) for p, o in offsets.items()], asynchronous=False):
             if answer.error:
                 raise KafkaException(answer.error)
+        for p, o in offsets.items():
+            committed(p, o)
         pending.done(offsets)
     except KafkaException as problem:
         if problem.args[0].code() not in PASSING:

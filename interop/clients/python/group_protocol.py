@@ -1,4 +1,4 @@
-"""What group members in Python share: see groups/member.go for what they say."""
+"""What group members in Python share: see internal/member for what they say."""
 
 import sys
 import threading
@@ -24,6 +24,10 @@ def say(kind, partitions):
 
 def handled(partition, offsets):
     out(f"handled {partition} {offsets[0]} {offsets[-1]} {len(offsets)}")
+
+
+def committed(partition, offset):
+    out(f"committed {partition} {offset}")
 
 
 def failed(problem):

@@ -41,7 +41,12 @@ func Named() string { return cmp.Or(os.Getenv(Env), "skein") }
 // with the test.
 func Start(t testing.TB, settings map[string]string) Target {
 	t.Helper()
-	name := Named()
+	return StartNamed(t, Named(), settings)
+}
+
+// StartNamed is Start for who needs brokers of several names side by side.
+func StartNamed(t testing.TB, name string, settings map[string]string) Target {
+	t.Helper()
 	switch name {
 	case "skein":
 		return startSkein(t, settings)

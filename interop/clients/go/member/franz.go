@@ -100,7 +100,8 @@ func (m *franzMember) commit(ctx context.Context, offsets map[int32]kgo.EpochOff
 		return nil
 	}
 	if failed == nil {
-		for p := range offsets {
+		for p, o := range offsets {
+			say("committed %d %d", p, o.Offset)
 			delete(m.pending, p)
 		}
 	}

@@ -1,5 +1,5 @@
 // Command member is a member of a consumer group by one of the Go clients, as
-// interop/groups describes it. Its first argument names the library.
+// interop/internal/member describes it. Its first argument names the library.
 package main
 
 import (

@@ -1,4 +1,4 @@
-package groups
+package member
 
 import (
 	"context"
@@ -13,13 +13,13 @@ import (
 	"github.com/skeinstream/skein/interop/proc"
 )
 
-// client is a library in one version, as a program that is a member of a group.
-type client struct {
-	name      string
-	assignors []string
-	static    bool   // it knows static members
-	lacks     string // of what this test asks
-	command   func(ctx context.Context, args ...string) (*exec.Cmd, error)
+// Client is a library in one version, as a program that is a member of a group.
+type Client struct {
+	Name      string
+	Assignors []string
+	Static    bool   // it knows static members
+	Lacks     string // of what this test asks
+	Command   func(ctx context.Context, args ...string) (*exec.Cmd, error)
 }
 
 var (
@@ -29,14 +29,14 @@ var (
 	all         = []string{"range", "roundrobin", "sticky", "cooperative-sticky"}
 )
 
-// allClients is every client; goMember is the built program of the Go ones.
-func allClients(goMember string) []client {
-	return []client{
+// All is every client; goMember is the built program of the Go ones.
+func All(goMember string) []Client {
+	return []Client{
 		javaClient("2.3.1", eager, "cooperative-sticky: it is older than KIP-429"),
-		javaClient("2.4.1", cooperative, ""),
-		javaClient("2.8.2", cooperative, ""),
-		javaClient("3.9.1", cooperative, ""),
-		javaClient("4.4.0", cooperative, ""),
+		Java("2.4.1"),
+		Java("2.8.2"),
+		Java("3.9.1"),
+		Java("4.4.0"),
 		pythonClient("confluent-kafka 2.16.1", "group_confluent.py", []string{"range", "roundrobin", "cooperative-sticky"}, true, "sticky"),
 		goClient(goMember, "franz-go 1.22.3", all, true, ""),
 		goClient(goMember, "sarama 1.61.1", all, true, ""),
@@ -51,33 +51,36 @@ func allClients(goMember string) []client {
 // javaFlags make many small machines start fast side by side.
 var javaFlags = []string{"-Xmx96m", "-XX:TieredStopAtLevel=1", "-Xshare:auto"}
 
-func javaClient(version string, assignors []string, lacks string) client {
-	return client{"java " + version, assignors, true, lacks, func(ctx context.Context, args ...string) (*exec.Cmd, error) {
+// Java is a client since KIP-429.
+func Java(version string) Client { return javaClient(version, cooperative, "") }
+
+func javaClient(version string, assignors []string, lacks string) Client {
+	return Client{"java " + version, assignors, true, lacks, func(ctx context.Context, args ...string) (*exec.Cmd, error) {
 		return peer.Java(ctx, version, "GroupMember", javaFlags, args...)
 	}}
 }
 
-func pythonClient(name, program string, assignors []string, static bool, lacks string) client {
-	return client{name, assignors, static, lacks, func(ctx context.Context, args ...string) (*exec.Cmd, error) {
+func pythonClient(name, program string, assignors []string, static bool, lacks string) Client {
+	return Client{name, assignors, static, lacks, func(ctx context.Context, args ...string) (*exec.Cmd, error) {
 		return peer.Python(ctx, program, args...)
 	}}
 }
 
-func nodeClient(name, program string, static bool, lacks string) client {
-	return client{name, []string{"roundrobin"}, static, lacks, func(ctx context.Context, args ...string) (*exec.Cmd, error) {
+func nodeClient(name, program string, static bool, lacks string) Client {
+	return Client{name, []string{"roundrobin"}, static, lacks, func(ctx context.Context, args ...string) (*exec.Cmd, error) {
 		return peer.Node(ctx, program, args...)
 	}}
 }
 
-func goClient(program, name string, assignors []string, static bool, lacks string) client {
+func goClient(program, name string, assignors []string, static bool, lacks string) Client {
 	library, _, _ := strings.Cut(name, " ")
-	return client{name, assignors, static, lacks, func(_ context.Context, args ...string) (*exec.Cmd, error) {
+	return Client{name, assignors, static, lacks, func(_ context.Context, args ...string) (*exec.Cmd, error) {
 		return exec.Command(program, append([]string{library}, args...)...), nil
 	}}
 }
 
-// buildGoMember builds the program of the Go clients into dir.
-func buildGoMember(ctx context.Context, dir string) (string, error) {
+// BuildGo builds the program of the Go clients into dir.
+func BuildGo(ctx context.Context, dir string) (string, error) {
 	source, err := root.Interop()
 	if err != nil {
 		return "", err
@@ -89,12 +92,12 @@ func buildGoMember(ctx context.Context, dir string) (string, error) {
 	return name, err
 }
 
-// named is the client whose name begins so.
-func named(clients []client, prefix string) (client, error) {
+// Named is the client whose name begins so.
+func Named(clients []Client, prefix string) (Client, error) {
 	for _, c := range clients {
-		if strings.HasPrefix(c.name, prefix) {
+		if strings.HasPrefix(c.Name, prefix) {
 			return c, nil
 		}
 	}
-	return client{}, fmt.Errorf("%w: no client %s", errors.ErrUnsupported, prefix)
+	return Client{}, fmt.Errorf("%w: no client %s", errors.ErrUnsupported, prefix)
 }
