@@ -35,7 +35,7 @@ const (
 var rooms = map[string]room{
 	"cmd/skein":               {Rooms: []string{"cli"}},
 	"cli":                     {Rooms: []string{"assign", "broker", "cli/internal/*", "internal/nearest", "internal/settings"}, Others: []string{cobra, koanf, properties, kgo, kadm, kmsg, kerr}},
-	"cli/internal/connect":    {Rooms: []string{"cli/internal/problem"}, Others: []string{cobra, koanf, kgo, kadm, kerr, sasl}},
+	"cli/internal/connect":    {Rooms: []string{"client", "cli/internal/problem"}, Others: []string{cobra, koanf, kgo, kadm, kerr, sasl}},
 	"cli/internal/groups":     {Rooms: []string{"cli/internal/problem", "internal/grouptags"}, Others: []string{kgo, kadm, kmsg, kerr}},
 	"cli/internal/problem":    {Rooms: []string{"internal/nearest"}},
 	"cli/internal/rebalance":  {Rooms: []string{"assign"}},
@@ -46,7 +46,7 @@ var rooms = map[string]room{
 	"broker":                              {Rooms: []string{"broker/internal/*", "internal/deadline", "internal/group", "internal/machine", "internal/settings", "internal/vfs"}},
 	"broker/internal/monitor":             {Others: []string{prometheus, kmsg, kerr}},
 	"broker/internal/server":              {Rooms: []string{"internal/vfs"}, Others: []string{xsys}},
-	"broker/internal/api":                 {Rooms: []string{"broker/internal/server", "broker/internal/coordinator", "internal/group", "internal/machine", "broker/internal/txn", "broker/internal/partition", "broker/internal/catalog", "broker/internal/fetchsession", "broker/internal/producers", "broker/internal/record", "broker/internal/storage", "internal/settings"}, Others: []string{kmsg, kerr}},
+	"broker/internal/api":                 {Rooms: []string{"broker/internal/server", "broker/internal/coordinator", "internal/group", "broker/internal/txn", "broker/internal/partition", "broker/internal/catalog", "broker/internal/fetchsession", "broker/internal/producers", "broker/internal/record", "broker/internal/storage", "internal/settings"}, Others: []string{kmsg, kerr}},
 	"broker/internal/coordinator":         {Rooms: []string{"internal/machine", "broker/internal/partition", "broker/internal/record"}},
 	"broker/internal/txn":                 {Pure: true, Rooms: []string{"internal/deadline", "internal/machine"}, Others: []string{kmsg, kerr}},
 	"broker/internal/fetchsession":        {Pure: true},
@@ -71,6 +71,7 @@ var rooms = map[string]room{
 	"assign/internal/weigh":       {Pure: true, Rooms: []string{"assign/internal/group"}},
 	"assign/internal/certificate": {Pure: true}, // not even group: it must share nothing with the solver
 
+	"client":                       {Others: []string{kgo, sasl}},
 	"consumer/internal/membership": {Pure: true, Rooms: []string{"assign", "internal/grouptags"}, Others: []string{kmsg, kerr}},
 	"consumer/internal/onebounce":  {Pure: true},
 

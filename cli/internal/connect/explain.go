@@ -18,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/skeinstream/skein/cli/internal/problem"
+	"github.com/skeinstream/skein/client"
 )
 
 // Explain turns an error of the Kafka client into one that a person can act
@@ -95,7 +96,7 @@ func explainTLS(err error, o Options) *problem.Error {
 		return problem.New("give one with --tls-cert and --tls-key, signed by an authority that the broker trusts",
 			"TLS handshake failed: the broker at %s wants a client certificate", o.place())
 	}
-	dial, ok := errors.AsType[*DialError](err)
+	dial, ok := errors.AsType[*client.DialError](err)
 	if !ok || !dial.TLS {
 		return nil
 	}
@@ -123,18 +124,21 @@ func handshakeHint(err error) string {
 }
 
 func explainDial(err error, o Options) *problem.Error {
-	dial, ok := errors.AsType[*DialError](err)
+	dial, ok := errors.AsType[*client.DialError](err)
 	if !ok {
 		return nil
 	}
 	if !slices.Contains(o.Bootstrap, dial.Address) {
 		return problem.New("that address must be reachable from here: a broker advertises what its listener was given (skein serve --listen HOST:PORT,advertised=HOST:PORT; Kafka: advertised.listeners)",
-			"%s answers, but calls itself %s, and connecting there failed: %s", o.place(), dial.Address, reason(dial.Err))
+			"%s answers, but calls itself %s, and connecting there failed: %s", o.place(), dial.Address, reason(err))
 	}
-	return problem.New(dialHint(dial.Err), "cannot connect to %s: %s", dial.Address, reason(dial.Err))
+	return problem.New(dialHint(dial.Err), "cannot connect to %s: %s", dial.Address, reason(err))
 }
 
 func reason(err error) string {
+	if dial, ok := errors.AsType[*client.DialError](err); ok {
+		err = dial.Err
+	}
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		if dns.IsNotFound {
 			return "no such host"

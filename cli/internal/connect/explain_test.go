@@ -25,6 +25,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/skeinstream/skein/cli/internal/problem"
+	"github.com/skeinstream/skein/client"
 )
 
 // listen serves each connection with handle until the test ends.
@@ -213,9 +214,9 @@ func TestBrokersRefusalsAreExplained(t *testing.T) {
 		{kerr.UnsupportedSaslMechanism, "does not offer PLAIN", "SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER"},
 		{kerr.IllegalSaslState, "does not authenticate", "drop --sasl"},
 		{kerr.TopicAuthorizationFailed, "not allowed", "ACL"},
-		{&DialError{Address: "10.9.8.7:9092", Err: &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}}, "calls itself 10.9.8.7:9092", "advertised"},
-		{&DialError{Address: DefaultBootstrap, Err: &net.DNSError{IsNotFound: true}}, "no such host", "--bootstrap"},
-		{&DialError{Address: DefaultBootstrap, Err: &net.DNSError{Err: "server misbehaving"}}, "cannot be looked up: server misbehaving", ""},
+		{&client.DialError{Address: "10.9.8.7:9092", Err: &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}}, "calls itself 10.9.8.7:9092", "advertised"},
+		{&client.DialError{Address: DefaultBootstrap, Err: &net.DNSError{IsNotFound: true}}, "no such host", "--bootstrap"},
+		{&client.DialError{Address: DefaultBootstrap, Err: &net.DNSError{Err: "server misbehaving"}}, "cannot be looked up: server misbehaving", ""},
 	} {
 		wantAdvice(t, explain(c.err, o), c.what, c.do)
 	}
@@ -227,10 +228,10 @@ func TestBrokersRefusalsAreExplained(t *testing.T) {
 
 func TestATimedOutRequestTellsTheLastDialFailure(t *testing.T) {
 	d := &dialer{failures: map[string]error{}}
-	d.note(context.Background(), &DialError{Address: "kafka-7:9092", Err: &net.DNSError{IsNotFound: true}})
+	d.note(context.Background(), "kafka-7:9092", &client.DialError{Address: "kafka-7:9092", Err: &net.DNSError{IsNotFound: true}})
 	c := &Client{opts: Defaults(), dial: d}
 	wantAdvice(t, c.Explain(context.DeadlineExceeded), "calls itself kafka-7:9092, and connecting there failed: no such host", "advertised")
-	d.note(context.Background(), &DialError{Address: "kafka-7:9092"})
+	d.note(context.Background(), "kafka-7:9092", nil)
 	wantAdvice(t, c.Explain(context.DeadlineExceeded), "no answer from", "")
 	if err := c.Explain(context.Canceled); err != context.Canceled {
 		t.Errorf("an interrupt became %v", err)

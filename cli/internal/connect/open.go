@@ -2,7 +2,6 @@ package connect
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -11,29 +10,32 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/skeinstream/skein/client"
 )
 
 // Client is a Kafka client that has reached its cluster once.
 type Client struct {
 	*kgo.Client
-	opts Options
-	dial *dialer
+	opts   Options
+	config client.Config
+	dial   *dialer
 }
 
 // Open connects with the first bootstrap broker that answers. When none does
 // within the timeout, the error says why and what to do; nothing is retried
 // behind the user's back. Notices and franz-go's own log go to stderr.
 func Open(ctx context.Context, o Options, stderr io.Writer, more ...kgo.Opt) (*Client, error) {
-	d, base, err := o.base(stderr)
+	d, cfg, err := o.config(stderr)
 	if err != nil {
 		return nil, err
 	}
 	warn(o, stderr)
-	cl, err := kgo.NewClient(append(base, more...)...)
+	cl, err := kgo.NewClient(append(cfg.KgoOptions(), more...)...)
 	if err != nil {
 		return nil, fmt.Errorf("setting up the Kafka client: %w", err)
 	}
-	c := &Client{Client: cl, opts: o, dial: d}
+	c := &Client{Client: cl, opts: o, config: cfg, dial: d}
 	if err := c.ping(ctx); err != nil {
 		cl.Close()
 		return nil, err
@@ -85,33 +87,32 @@ func (c *Client) AnnounceOutages(w io.Writer) {
 	c.dial.announce = w
 }
 
-// base returns the franz-go options that the connection block stands for.
-func (o Options) base(stderr io.Writer) (*dialer, []kgo.Opt, error) {
-	cfg, err := o.TLS.config()
+// Config is how the cluster is reached, for another client of the same command: what fails to connect is told in Explain, too.
+func (c *Client) Config() client.Config { return c.config }
+
+// config is what the connection block stands for.
+func (o Options) config(stderr io.Writer) (*dialer, client.Config, error) {
+	encryption, err := o.TLS.config()
 	if err != nil {
-		return nil, nil, err
+		return nil, client.Config{}, err
 	}
 	mechanism, err := o.SASL.mechanism()
 	if err != nil {
-		return nil, nil, err
+		return nil, client.Config{}, err
 	}
-	d := &dialer{tcp: net.Dialer{Timeout: o.Timeout}, tls: cfg, failures: map[string]error{}}
-	opts := []kgo.Opt{
-		kgo.SeedBrokers(o.Bootstrap...),
-		kgo.ClientID(o.ClientID),
+	cfg := client.Config{Brokers: o.Bootstrap, ClientID: o.ClientID, TLS: encryption, SASL: mechanism, DialTimeout: o.Timeout}
+	d := &dialer{open: cfg.Dialer(), failures: map[string]error{}}
+	cfg.Options = []kgo.Opt{
 		kgo.SoftwareNameAndVersion("skein-cli", "1"),
 		kgo.Dialer(d.Dial),
 		kgo.RetryTimeout(o.Timeout),
 		kgo.RequestTimeoutOverhead(max(o.Timeout, time.Second)),
 		kgo.DisableClientMetrics(),
 	}
-	if mechanism != nil {
-		opts = append(opts, kgo.SASL(mechanism))
-	}
 	if level, _ := logLevel(o.LogLevel); level != kgo.LogLevelNone {
-		opts = append(opts, kgo.WithLogger(kgo.BasicLogger(stderr, level, nil)))
+		cfg.Options = append(cfg.Options, kgo.WithLogger(kgo.BasicLogger(stderr, level, nil)))
 	}
-	return d, opts, nil
+	return d, cfg, nil
 }
 
 func logLevel(text string) (kgo.LogLevel, bool) {
@@ -153,63 +154,35 @@ func allLoopback(addresses []string) bool {
 // dialer opens connections and remembers the last failure for each address, so
 // that a request that ran out of time can say why.
 type dialer struct {
-	tcp net.Dialer
-	tls *tls.Config
+	open client.DialFunc
 
 	mu       sync.Mutex
 	failures map[string]error // by address; removed when a dial succeeds
 	announce io.Writer        // where outages are told, once asked for
 }
 
-// Dial opens one connection, with the TLS handshake when TLS is on. It fails
-// with a *DialError.
+// Dial opens one connection. It fails with a *client.DialError.
 func (d *dialer) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := d.tcp.DialContext(ctx, network, address)
-	if err != nil {
-		return nil, d.note(ctx, &DialError{Address: address, Err: err})
-	}
-	if d.tls == nil {
-		return conn, d.note(ctx, &DialError{Address: address})
-	}
-	secure, err := d.handshake(ctx, conn, address)
-	return secure, d.note(ctx, &DialError{Address: address, TLS: true, Err: err})
+	conn, err := d.open(ctx, network, address)
+	d.note(ctx, address, err)
+	return conn, err
 }
 
-func (d *dialer) handshake(ctx context.Context, conn net.Conn, address string) (net.Conn, error) {
-	cfg := d.tls.Clone()
-	if cfg.ServerName == "" {
-		cfg.ServerName, _, _ = net.SplitHostPort(address)
-	}
-	ctx, cancel := context.WithTimeout(ctx, d.tcp.Timeout)
-	defer cancel()
-	secure := tls.Client(conn, cfg)
-	if err := secure.HandshakeContext(ctx); err != nil {
-		conn.Close()
-		return nil, err
-	}
-	return secure, nil
-}
-
-// note records how a dial ended and returns its error, if any. A dial that
-// the caller gave up is no news about the address.
-func (d *dialer) note(ctx context.Context, e *DialError) error {
+// note records how a dial ended. A dial that the caller gave up is no news about the address.
+func (d *dialer) note(ctx context.Context, address string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	_, known := d.failures[e.Address]
+	_, known := d.failures[address]
 	switch {
-	case e.Err == nil && known:
-		delete(d.failures, e.Address)
-		d.tell("connected to %s again", e.Address)
-	case e.Err != nil && ctx.Err() == nil:
-		d.failures[e.Address] = e
+	case err == nil && known:
+		delete(d.failures, address)
+		d.tell("connected to %s again", address)
+	case err != nil && ctx.Err() == nil:
+		d.failures[address] = err
 		if !known {
-			d.tell("cannot connect to %s: %s; trying again", e.Address, reason(e.Err))
+			d.tell("cannot connect to %s: %s; trying again", address, reason(err))
 		}
 	}
-	if e.Err == nil {
-		return nil
-	}
-	return e
 }
 
 func (d *dialer) tell(format string, args ...any) {
@@ -233,21 +206,3 @@ func (d *dialer) lastFailure(bootstrap []string) error {
 	}
 	return nil
 }
-
-// DialError is a connection that could not be opened.
-type DialError struct {
-	Address string // host:port
-	TLS     bool   // the TCP connection stood, the TLS handshake failed
-	Err     error
-}
-
-func (e *DialError) Error() string {
-	act := "connecting to "
-	if e.TLS {
-		act = "TLS handshake with "
-	}
-	return act + e.Address + ": " + e.Err.Error()
-}
-
-// Unwrap returns the cause.
-func (e *DialError) Unwrap() error { return e.Err }

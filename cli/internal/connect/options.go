@@ -5,8 +5,8 @@
 // A setting comes from, in falling order: the flag, the SKEIN_* environment
 // variable, the chosen profile of the configuration file, the default. One
 // table (see table.go) names each of them once. Open turns the result into a
-// franz-go client that has answered once, or into an error that says what is
-// wrong and what to do about it.
+// client.Config and a franz-go client that has answered once, or into an error
+// that says what is wrong and what to do about it.
 package connect
 
 import (
@@ -17,10 +17,11 @@ import (
 	"time"
 
 	"github.com/skeinstream/skein/cli/internal/problem"
+	"github.com/skeinstream/skein/client"
 )
 
 // DefaultBootstrap is where `skein serve` listens unless told otherwise.
-const DefaultBootstrap = "127.0.0.1:9092"
+const DefaultBootstrap = client.DefaultBroker
 
 const defaultPort = "9092"
 
@@ -49,10 +50,10 @@ type TLS struct {
 
 // SASL mechanisms that Options.SASL.Mechanism takes.
 const (
-	Plain       = "PLAIN"
-	ScramSHA256 = "SCRAM-SHA-256"
-	ScramSHA512 = "SCRAM-SHA-512"
-	OAuthBearer = "OAUTHBEARER"
+	Plain       = client.MechanismPlain
+	ScramSHA256 = client.MechanismScramSHA256
+	ScramSHA512 = client.MechanismScramSHA512
+	OAuthBearer = client.MechanismOAuthBearer
 )
 
 func mechanisms() []string { return []string{Plain, ScramSHA256, ScramSHA512, OAuthBearer} }
