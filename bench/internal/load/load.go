@@ -20,6 +20,11 @@ const Partitions = 6
 
 // CreateTopic creates a topic with Partitions partitions, all else by default.
 func CreateTopic(ctx context.Context, addr, topic string) error {
+	return CreateTopicOf(ctx, addr, topic, Partitions)
+}
+
+// CreateTopicOf is CreateTopic with another number of partitions.
+func CreateTopicOf(ctx context.Context, addr, topic string, partitions int) error {
 	client, err := kgo.NewClient(kgo.SeedBrokers(addr))
 	if err != nil {
 		return err
@@ -28,7 +33,7 @@ func CreateTopic(ctx context.Context, addr, topic string) error {
 	req := kmsg.NewPtrCreateTopicsRequest()
 	req.TimeoutMillis = 30_000
 	t := kmsg.NewCreateTopicsRequestTopic()
-	t.Topic, t.NumPartitions, t.ReplicationFactor = topic, Partitions, 1
+	t.Topic, t.NumPartitions, t.ReplicationFactor = topic, int32(partitions), 1
 	req.Topics = append(req.Topics, t)
 	resp, err := req.RequestWith(ctx, client)
 	if err != nil {

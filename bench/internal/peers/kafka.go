@@ -34,6 +34,7 @@ func shippedSettings() map[string]string {
 func (l Launcher) kafka(ctx context.Context, dir string, extra map[string]string) (*Broker, error) {
 	settings := shippedSettings()
 	maps.Copy(settings, extra)
+	maps.Copy(settings, l.Settings)
 	k, err := kafka.Launch(ctx, kafka.Options{Dir: dir, JVM: shippedJVM(), Settings: settings})
 	if errors.Is(err, kafka.ErrUnavailable) {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)

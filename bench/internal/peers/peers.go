@@ -42,6 +42,8 @@ type Launcher struct {
 	Skein    string // path of the skein command
 	Self     string // path of this program, which is kfake when called with KfakeVerb
 	Profiles bool   // ask Skein for profiles
+
+	Settings map[string]string // of the broker, where it is not to be as it comes; kfake has none
 }
 
 // ErrUnavailable says that a peer cannot be had on this machine.

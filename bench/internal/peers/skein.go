@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,6 +63,9 @@ func (l Launcher) skein(dir string, flags ...string) (*Broker, error) {
 		flags = append(flags, "--pprof")
 	}
 	args := append([]string{"serve", "--listen", addr, "--http", pages, "--data", filepath.Join(dir, "data")}, flags...)
+	for _, name := range slices.Sorted(maps.Keys(l.Settings)) {
+		args = append(args, "--set", name+"="+l.Settings[name])
+	}
 	began := time.Now()
 	p, err := proc.Start(exec.Command(l.Skein, args...), logName(dir))
 	if err != nil {

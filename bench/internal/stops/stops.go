@@ -169,21 +169,23 @@ func (j *judge) settle(o *Outcome, before, after []string) {
 }
 
 // stops measures how long each partition stood still within the time of o. A
-// stop that reaches beyond it is counted whole.
+// stop that begins before is counted whole: the last record before a change is
+// where it begins. One that goes on beyond the end is counted up to there.
 func (j *judge) stops(o *Outcome, end time.Duration) {
 	for i := range o.Stops {
 		s := &o.Stops[i]
 		times := j.progress[s.Partition]
 		first, _ := slices.BinarySearch(times, o.At)
-		for at := max(first, 1); at < len(times) && times[at-1] < end; at++ {
-			s.Took = max(s.Took, times[at]-times[at-1]-j.Interval)
+		last := time.Duration(0)
+		if first > 0 {
+			last = times[first-1]
 		}
-		if last := len(times) - 1; last < 0 || times[last] < end { // it stands still to the end
-			since := time.Duration(0)
-			if last >= 0 {
-				since = times[last]
+		for _, at := range append(slices.Clone(times[first:]), j.End) {
+			s.Took = max(s.Took, min(at, end)-last-j.Interval)
+			if at >= end {
+				break
 			}
-			s.Took = max(s.Took, j.End-since-j.Interval)
+			last = at
 		}
 	}
 }

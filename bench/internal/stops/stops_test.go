@@ -174,8 +174,8 @@ func TestKilledMemberAndWhatIsReadAgain(t *testing.T) {
 		"0:4:a>a 1:5:a>a 2:4:b>a! moves 1 of 1, reread 4, skipped 0")
 }
 
-// Each stop is laid to its change, and one that spans two to both. A partition
-// that nobody takes up stands still to the end.
+// The record before a change is where a stop begins, which is none of the calm
+// time before. A partition that nobody takes up stands still to the end.
 func TestStopsAreLaidToChanges(t *testing.T) {
 	checkOutcomes(t, script(t, 1, `
 		0 a assigned 0
@@ -190,7 +190,7 @@ func TestStopsAreLaidToChanges(t *testing.T) {
 		10 change gone: b
 		12 b revoked 0
 		30 end`),
-		"0:5:a>a moves 0 of 0, reread 0, skipped 0",
+		"0:0:a>a moves 0 of 0, reread 0, skipped 0",
 		"0:5:a>b! moves 1 of 1, reread 0, skipped 0",
 		"0:19:b>b moves 0 of 0, reread 0, skipped 0")
 }
