@@ -72,6 +72,8 @@ var rooms = map[string]room{
 	"assign/internal/certificate": {Pure: true}, // not even group: it must share nothing with the solver
 
 	"client":                       {Others: []string{kgo, sasl}},
+	"consumer/internal/acks":       {Pure: true},
+	"consumer/internal/lanes":      {Pure: true, Rooms: []string{"consumer/internal/membership"}},
 	"consumer/internal/membership": {Pure: true, Rooms: []string{"assign", "internal/grouptags"}, Others: []string{kmsg, kerr}},
 	"consumer/internal/onebounce":  {Pure: true},
 

@@ -1,0 +1,193 @@
+package lanes
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestASlowKeyHoldsUpNoOther(t *testing.T) {
+	var q Queue[string]
+	p := Partition{Topic: "orders"}
+	for offset, key := range []string{"a", "a", "b", "a", "c", "b"} {
+		q.Add(p, int64(offset), []byte(key), false, key)
+	}
+	slow, _ := q.Next()
+	var order []int64
+	for {
+		item, ok := q.Next()
+		if !ok {
+			break
+		}
+		order = append(order, item.Offset)
+		q.Done(item)
+	}
+	if want := []int64{2, 4, 5}; !slices.Equal(order, want) {
+		t.Errorf("while 0 of a was slow: %v, want %v", order, want)
+	}
+	q.Done(slow)
+	if next, ok := q.Next(); !ok || next.Offset != 1 {
+		t.Errorf("then came %d, %v", next.Offset, ok)
+	}
+}
+
+func TestRecordsThatAreAloneWaitForNone(t *testing.T) {
+	var q Queue[int]
+	for offset := range int64(3) {
+		q.Add(Partition{}, offset, nil, true, 0)
+	}
+	for want := range int64(3) {
+		if item, ok := q.Next(); !ok || item.Offset != want {
+			t.Errorf("got %d %v, want %d", item.Offset, ok, want)
+		}
+	}
+}
+
+// TestACutLeavesNoHole: what is before a record that was begun is worked on, what is behind all of them is not.
+func TestACutLeavesNoHole(t *testing.T) {
+	var q Queue[int]
+	p, other := Partition{Topic: "a"}, Partition{Topic: "b"}
+	for offset, key := range []string{"a", "a", "b", "a", "c"} {
+		q.Add(p, int64(offset), []byte(key), false, 0)
+		q.Add(other, int64(offset), []byte(key), false, 0)
+	}
+	first, _ := q.Next() // 0 of a, of both partitions
+	q.Next()
+	second, _ := q.Next() // 2 of b
+	if begun := q.Cut(p); begun != 2 || q.Pending(p) != 3 || q.Pending(other) != 5 {
+		t.Errorf("begun %d, pending %d and %d", begun, q.Pending(p), q.Pending(other))
+	}
+	q.Done(first)
+	q.Done(second)
+	for item, ok := q.Next(); ok; item, ok = q.Next() {
+		if item.Partition() == p && item.Offset > 2 {
+			t.Errorf("%d was cut and is worked on", item.Offset)
+		}
+		q.Done(item)
+	}
+	if q.Pending(p) != 0 {
+		t.Errorf("%d pending", q.Pending(p))
+	}
+}
+
+func TestWhatIsForgottenIsNotWorkedOn(t *testing.T) {
+	var q Queue[int]
+	p := Partition{Topic: "a"}
+	for offset := range int64(4) {
+		q.Add(p, offset, []byte{byte(offset % 2)}, false, 0)
+	}
+	item, _ := q.Next()
+	q.Forget(p)
+	if !item.Abandoned() {
+		t.Error("a record under way does not know that it was abandoned")
+	}
+	q.Done(item)
+	if next, ok := q.Next(); ok {
+		t.Errorf("%d is worked on", next.Offset)
+	}
+	q.Add(p, 0, []byte{0}, false, 0) // it has come back
+	if next, ok := q.Next(); !ok || next.Abandoned() || q.Pending(p) != 1 {
+		t.Errorf("%+v %v, %d pending", next, ok, q.Pending(p))
+	}
+}
+
+// world is what a run has seen, by partition and key.
+type world struct {
+	next    map[Partition]int64
+	added   map[string][]int64 // offsets, by lane
+	begun   map[string][]int64
+	pending map[Partition]int
+}
+
+func name(p Partition, key byte) string { return fmt.Sprint(p, " ", key) }
+
+// TestEveryLaneKeepsItsOrder: whoever takes, ends, cuts and forgets, a lane has one record under way at most, all of them come, in order,
+// and there is never nothing ready while a lane has records and none is under way.
+func TestEveryLaneKeepsItsOrder(t *testing.T) {
+	partitions := []Partition{{Topic: "a"}, {Topic: "a", Partition: 1}, {Topic: "b"}}
+	rapid.Check(t, func(t *rapid.T) {
+		var q Queue[byte]
+		w := world{map[Partition]int64{}, map[string][]int64{}, map[string][]int64{}, map[Partition]int{}}
+		underWay := map[string]Item[byte]{}
+		take := func(t *rapid.T) bool {
+			item, ok := q.Next()
+			if !ok {
+				return false
+			}
+			lane := name(item.Partition(), item.Value)
+			if _, busy := underWay[lane]; busy {
+				t.Fatalf("%s has two records under way", lane)
+			}
+			underWay[lane] = item
+			w.begun[lane] = append(w.begun[lane], item.Offset)
+			return true
+		}
+		end := func(lane string) {
+			item := underWay[lane]
+			delete(underWay, lane)
+			w.pending[item.Partition()]--
+			q.Done(item)
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"add": func(t *rapid.T) {
+				p, key := rapid.SampledFrom(partitions).Draw(t, "partition"), rapid.Byte().Draw(t, "key")%3
+				q.Add(p, w.next[p], []byte{key}, false, key)
+				w.added[name(p, key)] = append(w.added[name(p, key)], w.next[p])
+				w.next[p]++
+				w.pending[p]++
+			},
+			"take": func(t *rapid.T) { take(t) },
+			"end": func(t *rapid.T) {
+				if len(underWay) == 0 {
+					t.Skip("nothing is under way")
+				}
+				end(rapid.SampledFrom(sorted(underWay)).Draw(t, "lane"))
+			},
+			"cut": func(t *rapid.T) {
+				p := rapid.SampledFrom(partitions).Draw(t, "partition")
+				begun := q.Cut(p)
+				for key := range byte(3) {
+					list := w.added[name(p, key)]
+					kept := slices.DeleteFunc(slices.Clone(list), func(o int64) bool { return o > begun })
+					w.pending[p] -= len(list) - len(kept)
+					w.added[name(p, key)] = kept
+				}
+				w.next[p] = min(w.next[p], begun+1)
+			},
+			"": func(t *rapid.T) {
+				for lane, begun := range w.begun {
+					if !slices.Equal(begun, w.added[lane][:len(begun)]) {
+						t.Fatalf("%s was worked on as %v, of %v", lane, begun, w.added[lane])
+					}
+				}
+				for _, p := range partitions {
+					if q.Pending(p) != w.pending[p] {
+						t.Fatalf("%v has %d pending, want %d", p, q.Pending(p), w.pending[p])
+					}
+				}
+			},
+		})
+		for len(underWay) > 0 || take(t) {
+			for take(t) {
+			}
+			for _, lane := range sorted(underWay) {
+				end(lane)
+			}
+		}
+		for lane, added := range w.added {
+			if !slices.Equal(w.begun[lane], added) {
+				t.Fatalf("of %s were worked on %v, of %v", lane, w.begun[lane], added)
+			}
+		}
+	})
+}
+
+func sorted(m map[string]Item[byte]) (names []string) {
+	for lane := range m {
+		names = append(names, lane)
+	}
+	slices.Sort(names)
+	return names
+}
