@@ -40,12 +40,17 @@ func granted(r room, s source, p string) bool {
 	return hasAnyPrefix(p, r.Others) || s.isTest() && hasAnyPrefix(p, testOnly)
 }
 
-// testMayImport lets a test stand on the disks of internal/vfs, play scripts, and
-// use any room that its own room may see anyway through another.
+// testMayImport lets a test stand on the disks of internal/vfs, play scripts, use
+// any room that its own room may see anyway through another, and a test of a client
+// stand on a whole broker.
 func testMayImport(room, inner string) bool {
 	return inner == "internal/vfs" || inner == "internal/scripts" ||
-		strings.HasPrefix(room, "broker/internal/") && strings.HasPrefix(inner, "broker/internal/")
+		strings.HasPrefix(room, "broker/internal/") && strings.HasPrefix(inner, "broker/internal/") ||
+		inner == "broker" && slices.Contains(clientRooms, room)
 }
+
+// clientRooms are tested against a broker in the process.
+var clientRooms = []string{"client", "consumer"}
 
 // matches reports whether the grant g, a package or "prefix/*", covers p.
 func matches(g, p string) bool {

@@ -17,6 +17,7 @@ const (
 	kmsg       = "github.com/twmb/franz-go/pkg/kmsg"
 	kerr       = "github.com/twmb/franz-go/pkg/kerr"
 	kgo        = "github.com/twmb/franz-go/pkg/kgo"
+	kversion   = "github.com/twmb/franz-go/pkg/kversion"
 	sasl       = "github.com/twmb/franz-go/pkg/sasl"
 	kadm       = "github.com/twmb/franz-go/pkg/kadm"
 	xsys       = "golang.org/x/sys"
@@ -33,20 +34,23 @@ const (
 // rooms is the import table: what is not granted here is refused. Imports
 // point down; only broker knows everyone below it.
 var rooms = map[string]room{
-	"cmd/skein":               {Rooms: []string{"cli"}},
-	"cli":                     {Rooms: []string{"assign", "broker", "cli/internal/*", "internal/nearest", "internal/settings"}, Others: []string{cobra, koanf, properties, kgo, kadm, kmsg, kerr}},
-	"cli/internal/connect":    {Rooms: []string{"client", "cli/internal/problem"}, Others: []string{cobra, koanf, kgo, kadm, kerr, sasl}},
-	"cli/internal/groups":     {Rooms: []string{"cli/internal/problem", "internal/grouptags"}, Others: []string{kgo, kadm, kmsg, kerr}},
-	"cli/internal/problem":    {Rooms: []string{"internal/nearest"}},
-	"cli/internal/rebalance":  {Rooms: []string{"assign"}},
-	"cli/internal/recordtext": {Others: []string{kgo}},
-	"cli/internal/txns":       {Pure: true},
-	"cli/internal/txnwire":    {Rooms: []string{"cli/internal/problem", "cli/internal/txns"}, Others: []string{kgo, kadm, kmsg, kerr}},
+	"cmd/skein":                {Rooms: []string{"cli"}},
+	"cli":                      {Rooms: []string{"assign", "broker", "cli/internal/*", "internal/nearest", "internal/ownership", "internal/settings"}, Others: []string{cobra, koanf, properties, kgo, kadm, kmsg, kerr, xsys}},
+	"cli/internal/connect":     {Rooms: []string{"client", "cli/internal/problem"}, Others: []string{cobra, koanf, kgo, kadm, kerr, sasl}},
+	"cli/internal/demo/screen": {Pure: true, Rooms: []string{"cli/internal/demo/story", "internal/ownership"}},
+	"cli/internal/demo/stage":  {Rooms: []string{"assign", "broker", "client", "cli/internal/demo/story", "consumer", "internal/ownership"}, Others: []string{kgo, kadm, kerr}},
+	"cli/internal/demo/story":  {Pure: true, Rooms: []string{"internal/ownership"}},
+	"cli/internal/groups":      {Rooms: []string{"cli/internal/problem", "internal/grouptags"}, Others: []string{kgo, kadm, kmsg, kerr}},
+	"cli/internal/problem":     {Rooms: []string{"internal/nearest"}},
+	"cli/internal/rebalance":   {Rooms: []string{"assign"}},
+	"cli/internal/recordtext":  {Others: []string{kgo}},
+	"cli/internal/txns":        {Pure: true},
+	"cli/internal/txnwire":     {Rooms: []string{"cli/internal/problem", "cli/internal/txns"}, Others: []string{kgo, kadm, kmsg, kerr}},
 
 	"broker":                              {Rooms: []string{"broker/internal/*", "internal/deadline", "internal/group", "internal/machine", "internal/settings", "internal/vfs"}},
 	"broker/internal/monitor":             {Others: []string{prometheus, kmsg, kerr}},
 	"broker/internal/server":              {Rooms: []string{"internal/vfs"}, Others: []string{xsys}},
-	"broker/internal/api":                 {Rooms: []string{"broker/internal/server", "broker/internal/coordinator", "internal/group", "broker/internal/txn", "broker/internal/partition", "broker/internal/catalog", "broker/internal/fetchsession", "broker/internal/producers", "broker/internal/record", "broker/internal/storage", "internal/settings"}, Others: []string{kmsg, kerr}},
+	"broker/internal/api":                 {Rooms: []string{"broker/internal/server", "broker/internal/coordinator", "internal/group", "internal/machine", "broker/internal/txn", "broker/internal/partition", "broker/internal/catalog", "broker/internal/fetchsession", "broker/internal/producers", "broker/internal/record", "broker/internal/storage", "internal/settings"}, Others: []string{kmsg, kerr}},
 	"broker/internal/coordinator":         {Rooms: []string{"internal/machine", "broker/internal/partition", "broker/internal/record"}},
 	"broker/internal/txn":                 {Pure: true, Rooms: []string{"internal/deadline", "internal/machine"}, Others: []string{kmsg, kerr}},
 	"broker/internal/fetchsession":        {Pure: true},
@@ -72,19 +76,21 @@ var rooms = map[string]room{
 	"assign/internal/certificate": {Pure: true}, // not even group: it must share nothing with the solver
 
 	"client":                       {Others: []string{kgo, sasl}},
+	"consumer":                     {Rooms: []string{"assign", "client", "consumer/internal/*"}, Others: []string{kgo, kmsg, kerr, kversion}},
 	"consumer/internal/acks":       {Pure: true},
 	"consumer/internal/lanes":      {Pure: true, Rooms: []string{"consumer/internal/membership"}},
 	"consumer/internal/membership": {Pure: true, Rooms: []string{"assign", "internal/grouptags"}, Others: []string{kmsg, kerr}},
 	"consumer/internal/onebounce":  {Pure: true},
+	"consumer/internal/reset":      {Pure: true},
 
 	"internal/deadline":     {Pure: true},
 	"internal/group":        {Pure: true, Rooms: []string{"internal/deadline", "internal/machine", "internal/grouptags", "assign"}, Others: []string{kmsg, kerr}},
 	"internal/grouptags":    {Pure: true},
 	"internal/machine":      {Pure: true},
 	"internal/nearest":      {Pure: true},
+	"internal/ownership":    {Pure: true},
 	"internal/scripts":      {Rooms: []string{"internal/grouptags"}, Others: []string{kmsg, kerr}},
 	"internal/settings":     {Pure: true, Rooms: []string{"internal/nearest"}},
-	"internal/ownership":    {Pure: true},
 	"internal/settings/gen": {Rooms: []string{"internal/settings"}},
 	"internal/vfs":          {Others: []string{xsys}},
 	"internal/lint":         {},

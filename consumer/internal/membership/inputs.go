@@ -1,6 +1,8 @@
 package membership
 
 import (
+	"time"
+
 	"github.com/skeinstream/skein/assign"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -15,8 +17,9 @@ type (
 		Topics  []string
 		Matches func(topic string) bool
 	}
-	// Polled says that the user has come for records, or still waits for some: one that waits is not away (R-B11).
-	Polled struct{}
+	// Polled says that the user has come for records, or still waits for some: one that waits is not away (R-B11). At is when, if that is
+	// some time ago; the zero time is now.
+	Polled struct{ At time.Time }
 	// Called says that the callback which was asked for has ended.
 	Called struct{ Err error }
 	// Metadata is what the cluster has of the topics of the group; those that were asked for and are not there do not exist.

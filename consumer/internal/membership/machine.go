@@ -101,7 +101,7 @@ func (m *Machine) Step(now time.Time, in Input) Output {
 	case Subscribed:
 		m.subscribed(in)
 	case Polled:
-		m.poll()
+		m.poll(in.At)
 	case Called:
 		m.called(in.Err)
 	case Metadata:

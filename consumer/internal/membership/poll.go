@@ -3,8 +3,11 @@ package membership
 import "time"
 
 // poll is the user's sign of life.
-func (m *Machine) poll() {
-	m.polled = m.now
+func (m *Machine) poll(at time.Time) {
+	if at.IsZero() {
+		at = m.now
+	}
+	m.polled = at
 	if m.phase == resting {
 		m.prepare("the user polls again")
 	}

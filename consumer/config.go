@@ -1,0 +1,135 @@
+package consumer
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kversion"
+
+	"github.com/skeinstream/skein/assign"
+	"github.com/skeinstream/skein/client"
+	"github.com/skeinstream/skein/consumer/internal/membership"
+)
+
+// Config is how a consumer behaves. Its zero value, with a Group, runs; without one, partitions are assigned by hand.
+type Config struct {
+	Cluster client.Config
+	Group   string
+	// InstanceID is group.instance.id: a member that has one keeps its partitions over a restart (KIP-345).
+	InstanceID string
+	// Rack is client.rack: assignors prefer partitions of it, and records are fetched from a replica in it (KIP-392, KIP-881).
+	Rack string
+	// Assignors are what the member offers, the preferred one first; none is cooperative-sticky, then range.
+	Assignors []assign.Assignor
+	// StrictAssignors has the member fail in a group that runs none of its Assignors, instead of offering what the group runs.
+	StrictAssignors bool
+	// StaticProtocol keeps one rebalance protocol for the consumer's life, as Kafka's own consumers do (R-B1).
+	StaticProtocol bool
+	// SessionTimeout is after how long without a heartbeat the group gives the member up; 0 is 45 s.
+	SessionTimeout time.Duration
+	// HeartbeatInterval is how often it is told that the member lives; 0 is 3 s.
+	HeartbeatInterval time.Duration
+	// PollInterval is how long may pass between two polls, and how long a rebalance waits for a member; 0 is 5 min.
+	PollInterval time.Duration
+	// ReadCommitted hides records of transactions that are open or aborted (isolation.level).
+	ReadCommitted bool
+	// Reset is where to begin without a committed offset, and where to go on when the log does not hold the position.
+	Reset Reset
+	// NewPartitionsFromReset applies Reset to partitions which appear while the group runs, too. By default they are read from their
+	// start, so that nothing is skipped which was written before the group has found them.
+	NewPartitionsFromReset bool
+	// ManualCommit leaves all commits to the user. By default what earlier polls handed out is committed every AutoCommitInterval, and
+	// before a partition is given up.
+	ManualCommit bool
+	// AutoCommitInterval is auto.commit.interval.ms; 0 is 5 s.
+	AutoCommitInterval time.Duration
+	Listener           Listener
+	Hooks              Hooks
+	// MaxPollRecords bounds what one Poll hands out; 0 is 500, less than 0 is all there is.
+	MaxPollRecords int
+	// MetadataMaxAge is how often topics are looked at: for partitions that are new, and for topics that match a pattern; 0 is 1 min.
+	MetadataMaxAge time.Duration
+	// Logger hears of each rebalance and of what goes wrong; nil is Cluster.Logger.
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	c.AutoCommitInterval = cmp.Or(c.AutoCommitInterval, 5*time.Second)
+	c.SessionTimeout = cmp.Or(c.SessionTimeout, 45*time.Second)
+	c.HeartbeatInterval = cmp.Or(c.HeartbeatInterval, 3*time.Second)
+	c.PollInterval = cmp.Or(c.PollInterval, 5*time.Minute)
+	c.MaxPollRecords = cmp.Or(c.MaxPollRecords, 500)
+	c.MetadataMaxAge = cmp.Or(c.MetadataMaxAge, time.Minute)
+	c.Logger = cmp.Or(c.Logger, c.Cluster.Logger, slog.New(slog.DiscardHandler))
+	return c
+}
+
+func (c Config) check() error {
+	for name, d := range map[string]time.Duration{
+		"SessionTimeout": c.SessionTimeout, "HeartbeatInterval": c.HeartbeatInterval, "PollInterval": c.PollInterval,
+		"AutoCommitInterval": c.AutoCommitInterval, "MetadataMaxAge": c.MetadataMaxAge,
+	} {
+		if d < time.Millisecond {
+			return fmt.Errorf("%s is %v: choose a millisecond or more", name, d)
+		}
+	}
+	if c.HeartbeatInterval >= c.SessionTimeout {
+		return fmt.Errorf("HeartbeatInterval %v leaves no time within SessionTimeout %v: a third of it is usual", c.HeartbeatInterval, c.SessionTimeout)
+	}
+	if c.Group == "" && c.InstanceID != "" {
+		return errors.New("InstanceID is of a group's member: set Group, too")
+	}
+	return c.Reset.Check()
+}
+
+func (c Config) member() membership.Config {
+	return membership.Config{
+		Group: c.Group, InstanceID: c.InstanceID, Rack: c.Rack,
+		Assignors: c.Assignors, StrictAssignors: c.StrictAssignors, Static: c.StaticProtocol,
+		SessionTimeout: c.SessionTimeout, PollInterval: c.PollInterval, HeartbeatInterval: c.HeartbeatInterval,
+	}
+}
+
+// machine is the member; without a group, one that is never told to subscribe.
+func (c Config) machine() (*membership.Machine, error) {
+	member := c.member()
+	member.Group = cmp.Or(member.Group, "none")
+	return membership.New(member)
+}
+
+func (c Config) kgoOptions() []kgo.Opt {
+	versions := kversion.Stable()
+	versions.SetMaxKeyVersion(int16(kmsg.OffsetCommit), 9) // newer ones name topics by ids (KIP-848)
+	opts := []kgo.Opt{
+		kgo.MaxVersions(versions),
+		kgo.ConsumeResetOffset(kgo.NoResetOffset()), // resets are ours: reset.go
+		kgo.KeepControlRecords(),                    // positions pass over them: batch.go
+		kgo.RetryTimeoutFn(c.retryTimeout),
+		kgo.MetadataMaxAge(c.MetadataMaxAge),
+		kgo.MetadataMinAge(min(c.MetadataMaxAge, metadataMinAge)),
+	}
+	if c.ReadCommitted {
+		opts = append(opts, kgo.FetchIsolationLevel(kgo.ReadCommitted()))
+	}
+	if c.Rack != "" {
+		opts = append(opts, kgo.Rack(c.Rack))
+	}
+	return append(opts, c.Cluster.KgoOptions()...)
+}
+
+// retryTimeout is for how long franz-go tries to get an answer by itself: those of the group come in time, or not at all.
+func (c Config) retryTimeout(key int16) time.Duration {
+	switch key {
+	case int16(kmsg.JoinGroup), int16(kmsg.SyncGroup), int16(kmsg.Heartbeat):
+		return c.SessionTimeout
+	}
+	return 30 * time.Second
+}
+
+// metadataMinAge is how soon metadata that turn out to be wrong are asked for again.
+const metadataMinAge = 250 * time.Millisecond

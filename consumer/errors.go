@@ -1,0 +1,92 @@
+package consumer
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/skeinstream/skein/consumer/internal/membership"
+)
+
+// Errors that callers branch on.
+var (
+	// ErrClosed is returned by a consumer that is closed, or closes.
+	ErrClosed = errors.New("the consumer is closed")
+	// ErrRebalanceInProgress says that a commit may be tried again after the next Poll, for what is still owned then.
+	ErrRebalanceInProgress = membership.ErrRebalanceInProgress
+	// ErrCommitFailed says that the group has gone on without this member: what it has not committed is read again by others.
+	ErrCommitFailed = membership.ErrCommitFailed
+	// ErrNotOwned says that partitions are not this consumer's, or not any more. A *NotOwnedError names them.
+	ErrNotOwned = errors.New("not owned by this consumer")
+	// ErrNoGroup is returned where a Config.Group is needed.
+	ErrNoGroup = errors.New("the consumer has no Config.Group")
+	// ErrAssigned is returned by Subscribe while partitions are assigned by hand, and the other way round.
+	ErrAssigned = errors.New("the consumer has partitions in the other way already, by Assign or by Subscribe: Unsubscribe first")
+	// ErrExpelled is the cause of a context that ends since the group has gone on without this member.
+	ErrExpelled = errors.New("the group has gone on without this member")
+	// ErrRevoked is the cause of a partition's context that ends since the partition was given up.
+	ErrRevoked = errors.New("the partition was given up")
+)
+
+type (
+	// ProtocolError says that a group runs assignors which this member does not offer, and what to change.
+	ProtocolError = membership.ProtocolError
+	// JoinError is a refusal of the group that only the user can end.
+	JoinError = membership.JoinError
+)
+
+// NotOwnedError names partitions that were left out of a commit, since they are not this consumer's. The others were committed.
+type NotOwnedError struct{ Partitions []TopicPartition }
+
+// Unwrap returns ErrNotOwned.
+func (e *NotOwnedError) Unwrap() error { return ErrNotOwned }
+
+func (e *NotOwnedError) Error() string {
+	return fmt.Sprintf("%s: %s", names(e.Partitions), ErrNotOwned)
+}
+
+// NoOffsetError says that there is nowhere to begin: the group has no offset of the partition, or one that the log does not hold,
+// and Config.Reset is None. Seek, or commit an offset, and poll on.
+type NoOffsetError struct {
+	TopicPartition
+	// Offset is the one that the log does not hold; -1 is none.
+	Offset int64
+}
+
+func (e *NoOffsetError) Error() string {
+	if e.Offset < 0 {
+		return fmt.Sprintf("%s-%d has no committed offset, and the reset policy is none: seek, or choose another policy", e.Topic, e.Partition)
+	}
+	return fmt.Sprintf("%s-%d does not hold offset %d, and the reset policy is none: seek, or choose another policy", e.Topic, e.Partition, e.Offset)
+}
+
+// UnsupportedError says that the broker is too old for something.
+type UnsupportedError struct {
+	What  string // as Config names it
+	Since string // the first Kafka that has it
+}
+
+func (e *UnsupportedError) Error() string {
+	return fmt.Sprintf("the broker is too old for %s: it takes Apache Kafka %s or newer; leave it out, or upgrade", e.What, e.Since)
+}
+
+// PartitionError is an error of fetching one partition. Others go on.
+type PartitionError struct {
+	TopicPartition
+	Err error
+}
+
+// Unwrap returns the cause.
+func (e *PartitionError) Unwrap() error { return e.Err }
+
+func (e *PartitionError) Error() string {
+	return fmt.Sprintf("fetching %s-%d: %s", e.Topic, e.Partition, e.Err)
+}
+
+func names(list []TopicPartition) string {
+	var all []string
+	for _, p := range list {
+		all = append(all, fmt.Sprintf("%s-%d", p.Topic, p.Partition))
+	}
+	return strings.Join(all, " ")
+}

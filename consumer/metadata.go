@@ -1,0 +1,237 @@
+package consumer
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/skeinstream/skein/assign"
+	"github.com/skeinstream/skein/consumer/internal/membership"
+)
+
+// topics is what the driver has to know of topics: those that it subscribes to, and, while it leads, those of the group.
+type topics struct {
+	names   []string
+	pattern *regexp.Regexp
+	version int      // of the subscription: what was asked for an older one does not count
+	begun   bool     // the machine knows of the subscription
+	led     []string // what the leader plans with; nil: it does not lead
+	next    time.Time
+}
+
+// missingAge is how soon a topic is looked for again that is not there yet.
+const missingAge = 5 * time.Second
+
+// subscribe begins with a look at the topics: which ones a pattern matches, and how many partitions there are already.
+func (d *driver) subscribe(names []string, pattern *regexp.Regexp) {
+	d.topics.names, d.topics.pattern = names, pattern
+	d.topics.version++
+	d.topics.begun = false
+	d.look()
+}
+
+func (d *driver) unsubscribe() {
+	d.topics = topics{version: d.topics.version + 1}
+	d.c.table.knowTopics(nil, true)
+	d.step(membership.Subscribed{})
+}
+
+// look asks for the topics that matter.
+func (d *driver) look() {
+	d.topics.next = time.Time{}
+	version := d.topics.version
+	wanted := d.topics.wanted()
+	d.sending.Go(func() {
+		found, err := d.cluster(wanted)
+		if err == nil {
+			d.post(func() {
+				if version == d.topics.version {
+					d.looked(found)
+				}
+			})
+		}
+	})
+}
+
+// wanted names the topics to ask for; nil is all.
+func (t *topics) wanted() []string {
+	if t.pattern != nil {
+		return nil
+	}
+	return slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(t.names), t.led...))))
+}
+
+// looked takes what the cluster has.
+func (d *driver) looked(found []topic) {
+	first := !d.topics.begun
+	matched := d.topics.matched(found)
+	d.c.table.knowTopics(counts(matched, found), first)
+	if first || d.topics.pattern != nil {
+		d.topics.begun = true
+		d.step(membership.Subscribed{Topics: matched, Matches: d.topics.matches()})
+	}
+	if !first {
+		d.step(membership.Metadata{Topics: assigned(found)})
+	}
+	d.again(found)
+}
+
+// refresh is a look that time has brought.
+func (d *driver) refresh() {
+	d.topics.next = time.Time{}
+	if d.topics.begun {
+		d.look()
+	}
+}
+
+// again sets the time of the next look. Followers of plain lists have no need of one: their leader sees to it.
+func (d *driver) again(found []topic) {
+	d.topics.next = time.Time{}
+	if d.topics.pattern == nil && d.topics.led == nil {
+		return
+	}
+	age := d.c.cfg.MetadataMaxAge
+	if wanted := d.topics.wanted(); len(wanted) > len(found) {
+		age = min(age, missingAge)
+	}
+	d.topics.next = time.Now().Add(age)
+}
+
+// want is what the leader has to know before it can plan.
+func (d *driver) want(names []string) {
+	d.topics.led = names
+	version := d.topics.version
+	d.sending.Go(func() {
+		found, err := d.cluster(names)
+		if err != nil {
+			return
+		}
+		d.post(func() {
+			d.step(membership.Metadata{Topics: assigned(found)})
+			if version == d.topics.version {
+				d.again(found)
+			}
+		})
+	})
+}
+
+// matched are the topics of the subscription: for a pattern, those that there are.
+func (t *topics) matched(found []topic) []string {
+	if t.pattern == nil {
+		return t.names
+	}
+	var names []string
+	for _, f := range found {
+		if !f.internal && t.pattern.MatchString(f.Name) {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+func (t *topics) matches() func(string) bool {
+	if t.pattern == nil {
+		return nil
+	}
+	return t.pattern.MatchString
+}
+
+// topic is one that the cluster has.
+type topic struct {
+	assign.Topic
+	internal bool
+}
+
+func assigned(found []topic) (list []assign.Topic) {
+	for _, f := range found {
+		list = append(list, f.Topic)
+	}
+	return list
+}
+
+func counts(names []string, found []topic) map[string]int32 {
+	counts := map[string]int32{}
+	for _, name := range names {
+		counts[name] = 0
+	}
+	for _, f := range found {
+		if _, wanted := counts[f.Name]; wanted {
+			counts[f.Name] = f.Partitions
+		}
+	}
+	return counts
+}
+
+// cluster asks until there is an answer, or the driver's life ends.
+func (d *driver) cluster(names []string) ([]topic, error) {
+	var found []topic
+	err := retry(d.life, func() (err error) {
+		found, err = d.c.topics(d.life, names)
+		if err != nil && d.life.Err() == nil {
+			d.c.log.Warn("asking for topics failed: asking again", "group", d.c.cfg.Group, "err", err)
+		}
+		return err
+	})
+	return found, err
+}
+
+// topics asks once for what the cluster has of some topics; nil is all.
+func (c *Consumer) topics(ctx context.Context, names []string) ([]topic, error) {
+	req := kmsg.NewPtrMetadataRequest()
+	if names != nil {
+		req.Topics = []kmsg.MetadataRequestTopic{}
+	}
+	for _, name := range names {
+		t := kmsg.NewMetadataRequestTopic()
+		t.Topic = kmsg.StringPtr(name)
+		req.Topics = append(req.Topics, t)
+	}
+	resp, err := req.RequestWith(ctx, c.kafka)
+	if err != nil {
+		return nil, err
+	}
+	return read(resp)
+}
+
+func read(resp *kmsg.MetadataResponse) (found []topic, err error) {
+	racks := map[int32]string{}
+	for _, b := range resp.Brokers {
+		if b.Rack != nil {
+			racks[b.NodeID] = *b.Rack
+		}
+	}
+	for _, t := range resp.Topics {
+		switch err := kerr.ErrorForCode(t.ErrorCode); {
+		case err == kerr.UnknownTopicOrPartition, err == kerr.TopicAuthorizationFailed, err == kerr.InvalidTopicException, t.Topic == nil:
+			continue
+		case err != nil && err != kerr.LeaderNotAvailable:
+			return nil, err
+		}
+		found = append(found, topic{Topic: readTopic(t, racks), internal: t.IsInternal})
+	}
+	slices.SortFunc(found, func(a, b topic) int { return compare(TopicPartition{Topic: a.Name}, TopicPartition{Topic: b.Name}) })
+	return found, nil
+}
+
+func readTopic(t kmsg.MetadataResponseTopic, racks map[int32]string) assign.Topic {
+	out := assign.Topic{Name: *t.Topic, Partitions: int32(len(t.Partitions))}
+	if len(racks) == 0 {
+		return out
+	}
+	out.Racks = make([][]string, len(t.Partitions))
+	for _, p := range t.Partitions {
+		if int(p.Partition) >= len(out.Racks) {
+			continue
+		}
+		for _, node := range p.Replicas {
+			if rack, ok := racks[node]; ok {
+				out.Racks[p.Partition] = append(out.Racks[p.Partition], rack)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,136 @@
+package consumer
+
+import (
+	"context"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Poll returns the next records, at most Config.MaxPollRecords. It waits until there are some, an error is to be told, or ctx ends, which
+// is an error, too: ctx.Err(). Callbacks of the Listener run inside. To come back is to say that the records of earlier polls are done
+// with: they are committed from now on, unless Config.ManualCommit. One goroutine polls at a time; others wait.
+func (c *Consumer) Poll(ctx context.Context) (Batch, error) {
+	if err := c.sit(ctx); err != nil {
+		return Batch{}, err
+	}
+	defer c.rise()
+	c.comes()
+	c.table.isDone()
+	for {
+		c.desk.quiet()
+		if c.closing.Load() {
+			return Batch{}, ErrClosed
+		}
+		for c.runCallback(context.WithoutCancel(ctx)) {
+			c.comes()
+		}
+		if err := c.desk.err(); err != nil {
+			return Batch{}, err
+		}
+		if b := c.fetch(ctx); len(b.Partitions) > 0 {
+			return b, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return Batch{}, err
+		}
+	}
+}
+
+// comes says that the user is there. Only a machine that waits for that has to be told at once.
+func (c *Consumer) comes() {
+	u := &c.driver.user
+	u.polled.Store(time.Since(u.began).Nanoseconds())
+	if u.resting.Load() {
+		c.driver.ask(c.driver.polls)
+	}
+}
+
+// fetch is what there is, or what comes until the desk rings or ctx ends.
+func (c *Consumer) fetch(ctx context.Context) Batch {
+	if err := c.openTap(ctx); err != nil {
+		return Batch{}
+	}
+	defer c.closeTap()
+	if b := c.accept(c.takeHeld()); len(b.Partitions) > 0 {
+		return b
+	}
+	if b := c.accept(c.kafka.PollRecords(nil, c.cfg.MaxPollRecords)); len(b.Partitions) > 0 { //nolint:staticcheck // nil: do not wait
+		return b
+	}
+	armed, disarm := c.desk.arm(ctx)
+	defer disarm()
+	u := &c.driver.user
+	u.waiting.Store(true)
+	defer func() {
+		u.polled.Store(time.Since(u.began).Nanoseconds())
+		u.waiting.Store(false)
+	}()
+	return c.accept(c.kafka.PollRecords(armed, c.cfg.MaxPollRecords))
+}
+
+func (c *Consumer) takeHeld() kgo.Fetches {
+	held := c.held
+	c.held = nil
+	return held
+}
+
+// accept filters what has come, keeps what is too much for one batch, and looks after errors. The tap is open.
+func (c *Consumer) accept(fetches kgo.Fetches) Batch {
+	if len(fetches) == 0 {
+		return Batch{}
+	}
+	b, left, troubles := c.table.accept(fetches, c.cfg.MaxPollRecords)
+	c.held = append(c.held, left...)
+	for _, t := range troubles {
+		c.trouble(t)
+	}
+	return b
+}
+
+// The tap is a lock on what comes out of franz-go: Poll has it while it fetches; who changes what is fetched takes it in between. It is a
+// channel, since it is held while something is waited for.
+
+func (c *Consumer) openTap(ctx context.Context) error {
+	select {
+	case c.tap <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *Consumer) closeTap() { <-c.tap }
+
+// withTap runs f while nothing is fetched. A Poll that waits is interrupted for it.
+func (c *Consumer) withTap(f func()) {
+	c.desk.tap(1)
+	c.tap <- struct{}{}
+	c.desk.tap(-1)
+	defer c.closeTap()
+	f()
+}
+
+// The seat is what Poll, Unsubscribe and Close take, one at a time.
+
+func (c *Consumer) sit(ctx context.Context) error {
+	select {
+	case c.seat <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case c.seat <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *Consumer) rise() { <-c.seat }
+
+// forget has franz-go fetch partitions no more. What it has of others is kept, since it forgets all when it forgets one (R-B5).
+func (c *Consumer) forget(list []*partition) {
+	c.held = append(c.held, c.kafka.PollRecords(nil, -1)...) //nolint:staticcheck // nil: do not wait
+	c.kafka.RemoveConsumePartitions(byTopic(keys(list)))
+}
