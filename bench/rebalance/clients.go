@@ -35,6 +35,7 @@ func bothBounces() []string {
 // clients are all of them, in the order of the table.
 func clients() []client {
 	return []client{
+		{name: ours, assignors: "default", bounces: []string{"range", "default"}, command: goMember("skein")},
 		{name: "franz-go", assignors: "cooperative-sticky", bounces: bothBounces(), command: goMember("franz-go")},
 		{name: "Sarama", assignors: "cooperative-sticky", bounces: bothBounces(), command: goMember("sarama")},
 		{name: "Java, cooperative-sticky", assignors: "cooperative-sticky", bounces: bothBounces(), command: javaMember},

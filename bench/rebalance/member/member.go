@@ -55,6 +55,8 @@ func Run(args []string) error {
 		leave()
 	}()
 	switch args[0] {
+	case "skein":
+		return skein(ctx, a)
 	case "franz-go":
 		return franz(ctx, a)
 	case "sarama":
