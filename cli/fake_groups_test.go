@@ -92,6 +92,8 @@ func (f *fakeGroups) answerTo(req kmsg.Request) kmsg.Response {
 		f.describe(r, resp.(*kmsg.DescribeGroupsResponse))
 	case *kmsg.ConsumerGroupDescribeRequest:
 		f.describeConsumer(r, resp.(*kmsg.ConsumerGroupDescribeResponse))
+	case *kmsg.DescribeConfigsRequest:
+		f.configs(r, resp.(*kmsg.DescribeConfigsResponse))
 	case *kmsg.OffsetFetchRequest:
 		f.fetch(r, resp.(*kmsg.OffsetFetchResponse))
 	default:
@@ -128,6 +130,15 @@ func (f *fakeGroups) metadata(r *kmsg.MetadataRequest, resp *kmsg.MetadataRespon
 			t.Partitions = append(t.Partitions, p)
 		}
 		resp.Topics = append(resp.Topics, t)
+	}
+}
+
+// configs has none of the settings that are asked for: they are not Kafka's.
+func (f *fakeGroups) configs(r *kmsg.DescribeConfigsRequest, resp *kmsg.DescribeConfigsResponse) {
+	for _, asked := range r.Resources {
+		out := kmsg.NewDescribeConfigsResponseResource()
+		out.ResourceType, out.ResourceName = asked.ResourceType, asked.ResourceName
+		resp.Resources = append(resp.Resources, out)
 	}
 }
 

@@ -23,6 +23,7 @@ func newGroup(a *app) *cobra.Command {
 		RunE:  a.helpOrUnknown,
 	}
 	cmd.AddCommand(newGroupList(a), newGroupDescribe(a), newGroupMembers(a), newGroupLag(a), newGroupHistory(a),
+		newGroupUpgradeCheck(a),
 		newGroupReset(a), newGroupDelete(a), newGroupRemove(a))
 	return cmd
 }

@@ -46,8 +46,12 @@ func (c cluster) member(group, topic, client string, records int, more ...kgo.Op
 func (c cluster) settled(group string, members int) groupDescription {
 	c.t.Helper()
 	for c.t.Context().Err() == nil {
+		s := c.shell("")
+		if s.run(c.t.Context(), "group", "describe", group, "--json") != 0 {
+			continue // nobody has joined it yet
+		}
 		var list []groupDescription
-		decode(c.t, c.do("group", "describe", group, "--json"), &list)
+		decode(c.t, s.stdout.String(), &list)
 		if d := list[0]; d.State == "Stable" && len(d.Members) == members && !slices.ContainsFunc(d.Partitions, func(p groups.Position) bool { return p.Member == "" }) {
 			return d
 		}

@@ -81,6 +81,8 @@ func membersVerbose(w io.Writer, members []groups.Member) {
 		field(w, "Subscribed", strings.Join(m.Subscribed, " "))
 		field(w, "Pattern", m.Pattern)
 		field(w, "Owned", m.Owned.String())
+		field(w, "Offers", strings.Join(m.Offers, " "))
+		field(w, "Holds back", strings.Join(m.Withholds, " "))
 		field(w, "Assigned", orDash(m.Assigned.String()))
 		if target := m.Target.String(); target != m.Assigned.String() {
 			field(w, "Target", target)

@@ -46,6 +46,7 @@ var rooms = map[string]room{
 	"cli/internal/recordtext":  {Others: []string{kgo}},
 	"cli/internal/txns":        {Pure: true},
 	"cli/internal/txnwire":     {Rooms: []string{"cli/internal/problem", "cli/internal/txns"}, Others: []string{kgo, kadm, kmsg, kerr}},
+	"cli/internal/upgrade":     {Pure: true},
 
 	"broker":                              {Rooms: []string{"broker/internal/*", "internal/deadline", "internal/group", "internal/machine", "internal/settings", "internal/vfs"}},
 	"broker/internal/monitor":             {Others: []string{prometheus, kmsg, kerr}},

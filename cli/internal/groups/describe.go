@@ -53,6 +53,12 @@ type Member struct {
 	Assigned   Partitions `json:"assigned"`
 	Owned      Partitions `json:"owned,omitempty"`  // what it said that it owned when it joined
 	Target     Partitions `json:"target,omitempty"` // what it is to have in the end
+	// Offers are the names of the protocols that it listed when it joined, in its order, and Withholds those that it holds back;
+	// nil where the broker does not tell: that is, on other brokers than Skein.
+	Offers    []string `json:"offers,omitempty"`
+	Withholds []string `json:"withholds,omitempty"`
+	// Subscription is the version of what it said as a consumer, null where it said nothing of the kind.
+	Subscription *int16 `json:"subscription_version,omitempty"`
 	// Metadata and Assignment are sizes in bytes of what only the members themselves understand.
 	Metadata   int `json:"metadata_bytes,omitempty"`
 	Assignment int `json:"assignment_bytes,omitempty"`
@@ -153,11 +159,14 @@ func classicGroup(g kmsg.DescribeGroupsResponseGroup, at kgo.BrokerMetadata) (Gr
 		Coordinator: Coordinator{at.NodeID, at.Host, at.Port}, Members: []Member{},
 	}
 	for _, m := range g.Members {
-		out.Members = append(out.Members, classicMember(m, g.ProtocolType))
+		member := classicMember(m, g.ProtocolType)
+		err = errors.Join(err, member.lists(m.UnknownTags))
+		out.Members = append(out.Members, member)
 	}
 	sortMembers(out.Members)
-	if out.History, err = history(g.UnknownTags); err != nil {
-		return Group{}, fmt.Errorf("describing the group %s: %w", g.Group, err)
+	var more error
+	if out.History, more = history(g.UnknownTags); err != nil || more != nil {
+		return Group{}, fmt.Errorf("describing the group %s: %w", g.Group, errors.Join(err, more))
 	}
 	if n := len(out.History); n > 0 {
 		out.Generation = &out.History[n-1].Generation
@@ -175,7 +184,7 @@ func classicMember(m kmsg.DescribeGroupsResponseGroupMember, protocolType string
 	}
 	var wants kmsg.ConsumerMemberMetadata
 	if wants.ReadFrom(m.ProtocolMetadata) == nil {
-		out.Metadata = len(wants.UserData)
+		out.Metadata, out.Subscription = len(wants.UserData), &wants.Version
 		out.Subscribed = append(out.Subscribed, wants.Topics...)
 		slices.Sort(out.Subscribed)
 		out.Rack = text(wants.Rack)

@@ -131,6 +131,24 @@ func TestHistoryIsReadWhereItIs(t *testing.T) {
 	}
 }
 
+func TestListsAreReadWhereTheyAre(t *testing.T) {
+	var tags kmsg.Tags
+	tags.Set(9999, []byte("something else"))
+	var m Member
+	if err := m.lists(tags); err != nil || m.Offers != nil {
+		t.Errorf("%+v, %v", m, err)
+	}
+	tags.Set(grouptags.DescribeOffers, grouptags.AppendNames(nil, []grouptags.Protocol{{Name: "cs"}, {Name: "range"}}))
+	tags.Set(grouptags.DescribeWithheld, grouptags.AppendNames(nil, []grouptags.Protocol{{Name: "sticky"}}))
+	if err := m.lists(tags); err != nil || !reflect.DeepEqual(m.Offers, []string{"cs", "range"}) || !reflect.DeepEqual(m.Withholds, []string{"sticky"}) {
+		t.Errorf("%+v, %v", m, err)
+	}
+	tags.Set(grouptags.DescribeWithheld, []byte{9, 1})
+	if err := m.lists(tags); err == nil {
+		t.Error("damage is not told")
+	}
+}
+
 func TestAScopeCoversWhatItNames(t *testing.T) {
 	scope := Partitions{"all": nil, "some": {1, 3}}
 	for _, c := range []struct {

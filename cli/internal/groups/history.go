@@ -47,6 +47,23 @@ func history(tags kmsg.Tags) (list []Rebalance, err error) {
 	return list, err
 }
 
+// lists reads what a Skein broker adds to the description of a member.
+func (m *Member) lists(tags kmsg.Tags) (err error) {
+	tags.Each(func(number uint32, raw []byte) {
+		names, failed := grouptags.ReadNames(raw)
+		switch {
+		case number != grouptags.DescribeOffers && number != grouptags.DescribeWithheld:
+		case failed != nil:
+			err = failed
+		case number == grouptags.DescribeOffers:
+			m.Offers = names
+		default:
+			m.Withholds = names
+		}
+	})
+	return err
+}
+
 func millis(d time.Duration) *int64 {
 	if d < 0 {
 		return nil

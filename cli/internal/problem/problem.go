@@ -18,6 +18,8 @@ const (
 	ExitOK          = 0
 	ExitFailure     = 1   // the command was understood and failed
 	ExitUsage       = 2   // the command line or a configuration is wrong
+	ExitStop        = 3   // upgrade-check: the restart is not to be done
+	ExitUnclear     = 4   // upgrade-check: what the cluster tells is not enough to say
 	ExitInterrupted = 130 // stopped by an interrupt (128 + SIGINT), as shells expect
 )
 
