@@ -89,9 +89,9 @@ func (c *Consumer) tellListener(ctx context.Context, call *call) error {
 	return tell(ctx, r)
 }
 
-// commitBefore commits what the user is done with of partitions that are given up (R-B3).
+// commitBefore commits what the user is done with of partitions that are given up; nil is all (R-B3, R-B17).
 func (c *Consumer) commitBefore(ctx context.Context, list []TopicPartition) {
-	if c.cfg.ManualCommit {
+	if c.cfg.ManualCommit || c.cfg.Group == "" {
 		return
 	}
 	offsets := c.table.progress(list, true)

@@ -29,9 +29,10 @@ func (c *Consumer) close(ctx context.Context) error {
 	c.desk.ring()
 	err := c.sit(ctx)
 	if err == nil {
-		c.table.isDone()
-		err = c.goAway(ctx)
 		defer c.rise()
+		c.table.isDone()
+		c.commitBefore(ctx, nil)
+		err = c.goAway(ctx)
 	}
 	c.tearDown(ctx)
 	if err != nil {

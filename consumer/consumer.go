@@ -103,6 +103,7 @@ func (c *Consumer) Unsubscribe(ctx context.Context) error {
 		return ErrClosed
 	}
 	c.table.isDone()
+	c.commitBefore(ctx, nil)
 	c.driver.ask(c.driver.unsubscribe)
 	for c.runCallback(context.WithoutCancel(ctx)) {
 		continue

@@ -26,7 +26,8 @@ type driver struct {
 	leaving sync.WaitGroup
 
 	wake    time.Time
-	current *call // the callback that the user runs, or is to
+	heard   time.Time // when the coordinator answered last
+	current *call     // the callback that the user runs, or is to
 	topics  topics
 
 	user user
@@ -68,24 +69,28 @@ func (d *driver) run() {
 
 // arm sets the timer to what is due first.
 func (d *driver) arm(timer *time.Timer) {
-	next := d.wake
-	if at := d.topics.next; !at.IsZero() && (next.IsZero() || at.Before(next)) {
-		next = at
-	}
-	if next.IsZero() {
-		next = time.Now().Add(time.Hour)
+	next := time.Now().Add(time.Hour)
+	for _, at := range []time.Time{d.wake, d.topics.next, d.silent()} {
+		if !at.IsZero() && at.Before(next) {
+			next = at
+		}
 	}
 	timer.Reset(time.Until(next))
 }
 
 func (d *driver) tick() {
 	now := time.Now()
-	if at := d.topics.next; !at.IsZero() && !now.Before(at) {
+	if due(d.topics.next, now) {
 		d.refresh()
+	}
+	if due(d.silent(), now) {
+		d.current.end(ErrSilent)
 	}
 	d.polls()
 	d.does(d.machine.Tick(now))
 }
+
+func due(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }
 
 // post has the driver's goroutine run f some time; it waits for no more than that it is taken.
 func (d *driver) post(f func()) {
@@ -138,7 +143,7 @@ func (d *driver) carry(out membership.Output) {
 	d.wake = out.Wake
 	d.c.table.setGeneration(d.machine.Generation())
 	d.stop(out.Stop)
-	if d.machine.Expelled() || out.Fatal {
+	if d.machine.Expelled() || out.Fatal || out.Call != nil && out.Call.Callback == membership.Lost {
 		d.expelled()
 	}
 	d.events(out.Events)
@@ -175,8 +180,36 @@ func (d *driver) send(r membership.Request) {
 	}
 	d.sending.Go(func() {
 		resp, err := d.request(r.Req)
-		d.post(func() { d.step(membership.Answered{ID: r.ID, Response: resp, Err: err}) })
+		d.unanswered("a request to the group's coordinator was not answered: trying again", err)
+		d.post(func() { d.answered(membership.Answered{ID: r.ID, Response: resp, Err: err}) })
 	})
+}
+
+// unanswered tells of a request that got no answer. The user hears of what will not pass, such as a wrong password.
+func (d *driver) unanswered(msg string, err error) {
+	if err == nil || d.life.Err() != nil {
+		return
+	}
+	d.c.log.Warn(msg, "group", d.c.cfg.Group, "err", err)
+	if !passing(err) {
+		d.c.desk.fail(err, false)
+	}
+}
+
+// answered takes an answer, which shows besides that the coordinator lives.
+func (d *driver) answered(in membership.Answered) {
+	if in.Err == nil {
+		d.heard = time.Now()
+	}
+	d.step(in)
+}
+
+// silent is when the coordinator has been silent for the time in which it gives a member up that it does not hear.
+func (d *driver) silent() time.Time {
+	if d.current == nil || d.heard.IsZero() || d.current.over.Err() != nil {
+		return time.Time{}
+	}
+	return d.heard.Add(d.c.cfg.SessionTimeout)
 }
 
 func (d *driver) request(req kmsg.Request) (kmsg.Response, error) {

@@ -24,6 +24,9 @@ var (
 	ErrAssigned = errors.New("the consumer has partitions in the other way already, by Assign or by Subscribe: Unsubscribe first")
 	// ErrExpelled is the cause of a context that ends since the group has gone on without this member.
 	ErrExpelled = errors.New("the group has gone on without this member")
+	// ErrSilent is the cause of a callback's context that ends since the group's coordinator has not answered for the session timeout: it may
+	// have given this member up.
+	ErrSilent = errors.New("the group's coordinator has not answered for the session timeout")
 	// ErrRevoked is the cause of a partition's context that ends since the partition was given up.
 	ErrRevoked = errors.New("the partition was given up")
 )

@@ -33,7 +33,8 @@ func TestTwoMembers(t *testing.T) {
 		b := w.member("b", w.config(), "t")
 		pass(20 * time.Second)
 		a.did("revoked [t-2 t-3]", "assigned []", "assigned []")
-		b.did("assigned []", "assigned [t-2 t-3]")
+		b.forget("assigned []") // of the first round, unless a has begun the second before b had its answer
+		b.did("assigned [t-2 t-3]")
 		for p := range int32(4) {
 			w.writes("t", p, 10)
 		}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -107,22 +108,53 @@ type member struct {
 	stop    context.CancelFunc
 }
 
+// member is one that polls all the time, until it is closed.
 func (w *world) member(name string, cfg Config, topics ...string) *member {
 	w.t.Helper()
-	m := &member{w: w, name: name, handled: map[string]int{}, done: make(chan struct{})}
+	m := w.idler(name, cfg, topics...)
+	m.starts()
+	return m
+}
+
+// idler is one that polls only when it is told to.
+func (w *world) idler(name string, cfg Config, topics ...string) *member {
+	w.t.Helper()
+	m := &member{w: w, name: name, handled: map[string]int{}}
 	m.listen(&cfg)
+	cfg.Cluster.ClientID = name // of which the broker makes the member's id: their order is that of the names
 	c, err := New(cfg)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	m.Consumer = c
-	if err := c.Subscribe(topics...); err != nil {
-		w.t.Fatal(err)
+	if len(topics) > 0 {
+		if err := c.Subscribe(topics...); err != nil {
+			w.t.Fatal(err)
+		}
 	}
-	var ctx context.Context
-	ctx, m.stop = context.WithCancel(context.Background())
-	go m.polls(ctx)
 	return m
+}
+
+// starts has it poll.
+func (m *member) starts() {
+	m.done = make(chan struct{})
+	ctx, cancel := context.WithCancel(context.Background())
+	m.stop = cancel
+	go m.polls(ctx)
+}
+
+// stops has it poll no more.
+func (m *member) stops() {
+	m.stop()
+	<-m.done
+	m.done = nil
+}
+
+// polls for is what an idler does for a while.
+func (m *member) pollsFor(d time.Duration) {
+	m.starts()
+	pass(d)
+	m.stops()
 }
 
 // listen has callbacks written down, before what they are to do.
@@ -153,7 +185,9 @@ func (m *member) polls(ctx context.Context) {
 		if err != nil {
 			if ctx.Err() == nil && err != ErrClosed {
 				m.note("error %v", err)
-				continue
+				if m.desk.fatal == nil {
+					continue
+				}
 			}
 			return
 		}
@@ -168,8 +202,9 @@ func (m *member) polls(ctx context.Context) {
 // close ends it as a program does: no more polls, then Close.
 func (m *member) close() {
 	m.w.t.Helper()
-	m.stop()
-	<-m.done
+	if m.done != nil {
+		m.stops()
+	}
 	if err := m.Close(context.Background()); err != nil {
 		m.w.t.Error(err)
 	}
@@ -193,8 +228,24 @@ func (m *member) did(want ...string) {
 	m.log = nil
 }
 
+// forget takes words out that depend on who is faster.
+func (m *member) forget(word string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.log = slices.DeleteFunc(m.log, func(s string) bool { return s == word })
+}
+
 // pass lets time go by, inside a bubble.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
+}
+
+func (w *world) group(name string) kadm.DescribedGroup {
+	w.t.Helper()
+	groups, err := kadm.NewClient(w.admin).DescribeGroups(context.Background(), name)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return groups[name]
 }

@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"slices"
 	"time"
@@ -68,6 +69,9 @@ func (t *topics) wanted() []string {
 // looked takes what the cluster has.
 func (d *driver) looked(found []topic) {
 	first := !d.topics.begun
+	if first {
+		d.complain(found)
+	}
 	matched := d.topics.matched(found)
 	d.c.table.knowTopics(counts(matched, found), first)
 	if first || d.topics.pattern != nil {
@@ -78,6 +82,15 @@ func (d *driver) looked(found []topic) {
 		d.step(membership.Metadata{Topics: assigned(found)})
 	}
 	d.again(found)
+}
+
+// complain tells the user of topics, asked for by name, that are refused for good.
+func (d *driver) complain(found []topic) {
+	for _, f := range found {
+		if f.refused != nil && d.topics.pattern == nil {
+			d.c.desk.fail(fmt.Errorf("subscribing to topic %q: %w", f.Name, f.refused), false)
+		}
+	}
 }
 
 // refresh is a look that time has brought.
@@ -126,7 +139,7 @@ func (t *topics) matched(found []topic) []string {
 	}
 	var names []string
 	for _, f := range found {
-		if !f.internal && t.pattern.MatchString(f.Name) {
+		if !f.internal && f.refused == nil && t.pattern.MatchString(f.Name) {
 			names = append(names, f.Name)
 		}
 	}
@@ -144,11 +157,15 @@ func (t *topics) matches() func(string) bool {
 type topic struct {
 	assign.Topic
 	internal bool
+	refused  error // why it may not be read, nor be named
 }
 
+// assigned are those that can be planned with.
 func assigned(found []topic) (list []assign.Topic) {
 	for _, f := range found {
-		list = append(list, f.Topic)
+		if f.refused == nil {
+			list = append(list, f.Topic)
+		}
 	}
 	return list
 }
@@ -171,9 +188,7 @@ func (d *driver) cluster(names []string) ([]topic, error) {
 	var found []topic
 	err := retry(d.life, func() (err error) {
 		found, err = d.c.topics(d.life, names)
-		if err != nil && d.life.Err() == nil {
-			d.c.log.Warn("asking for topics failed: asking again", "group", d.c.cfg.Group, "err", err)
-		}
+		d.unanswered("asking for topics failed: asking again", err)
 		return err
 	})
 	return found, err
@@ -197,6 +212,7 @@ func (c *Consumer) topics(ctx context.Context, names []string) ([]topic, error) 
 	return read(resp)
 }
 
+// read takes the topics that there are.
 func read(resp *kmsg.MetadataResponse) (found []topic, err error) {
 	racks := map[int32]string{}
 	for _, b := range resp.Brokers {
@@ -206,7 +222,10 @@ func read(resp *kmsg.MetadataResponse) (found []topic, err error) {
 	}
 	for _, t := range resp.Topics {
 		switch err := kerr.ErrorForCode(t.ErrorCode); {
-		case err == kerr.UnknownTopicOrPartition, err == kerr.TopicAuthorizationFailed, err == kerr.InvalidTopicException, t.Topic == nil:
+		case err == kerr.UnknownTopicOrPartition || t.Topic == nil:
+			continue
+		case err == kerr.TopicAuthorizationFailed || err == kerr.InvalidTopicException:
+			found = append(found, topic{Topic: assign.Topic{Name: *t.Topic}, refused: err})
 			continue
 		case err != nil && err != kerr.LeaderNotAvailable:
 			return nil, err

@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -132,5 +133,18 @@ func (c *Consumer) rise() { <-c.seat }
 // forget has franz-go fetch partitions no more. What it has of others is kept, since it forgets all when it forgets one (R-B5).
 func (c *Consumer) forget(list []*partition) {
 	c.held = append(c.held, c.kafka.PollRecords(nil, -1)...) //nolint:staticcheck // nil: do not wait
+	c.dropHeld(keys(list))
 	c.kafka.RemoveConsumePartitions(byTopic(keys(list)))
+}
+
+// dropHeld throws away what was fetched of partitions and not handed out. The tap is open.
+func (c *Consumer) dropHeld(list []TopicPartition) {
+	for _, f := range c.held {
+		for i := range f.Topics {
+			t := &f.Topics[i]
+			t.Partitions = slices.DeleteFunc(t.Partitions, func(p kgo.FetchPartition) bool {
+				return slices.Contains(list, TopicPartition{Topic: t.Topic, Partition: p.Partition})
+			})
+		}
+	}
 }

@@ -147,7 +147,7 @@ func (t *table) progress(only []TopicPartition, done bool) Offsets {
 		if done {
 			at = p.done
 		}
-		if p.placed && at != p.committed && at.at >= 0 {
+		if at != p.committed && at.at >= 0 {
 			offsets[p.TopicPartition] = Offset{At: at.at, LeaderEpoch: at.epoch}
 		}
 	}
@@ -295,4 +295,27 @@ func (t *table) move(p *partition, at place) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p.position, p.done = at, at
+}
+
+// at is the position.
+func (t *table) at(p *partition) place {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return p.position
+}
+
+// displaceTopic is displace for all partitions of a topic, of which nothing is known any more.
+func (t *table) displaceTopic(topic string) (list []*partition) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, p := range t.partitions {
+		if p.Topic == topic && p.placed && !p.stopped {
+			p.placed, p.position, p.done, p.committed = false, nowhere, nowhere, nowhere
+			list = append(list, p)
+		}
+	}
+	if t.known != nil {
+		t.known[topic] = 0
+	}
+	return list
 }

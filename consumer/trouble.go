@@ -3,9 +3,12 @@ package consumer
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/skeinstream/skein/consumer/internal/reset"
 )
 
 // trouble looks after an error of fetching a partition. The tap is open.
@@ -17,6 +20,8 @@ func (c *Consumer) trouble(t trouble) {
 	case errors.Is(t.err, kerr.OffsetOutOfRange):
 		c.drawBack(t.partition)
 		c.driver.sending.Go(func() { c.find(c.driver.life, t.partition) })
+	case errors.Is(t.err, kerr.UnknownTopicID):
+		c.driver.sending.Go(func() { c.recreated(c.driver.life, t.Topic) })
 	case passing(t.err):
 		c.log.Debug("fetching failed: trying again", "topic", t.Topic, "partition", t.Partition, "err", t.err)
 	default:
@@ -36,13 +41,67 @@ func (c *Consumer) drawBack(p *partition) {
 	c.forget([]*partition{p})
 }
 
-// find looks for the position of a partition that is out of the log's range.
+// find looks for the position of a partition that a broker has called out of range, until it is found or not wanted any more.
 func (c *Consumer) find(ctx context.Context, p *partition) {
-	_ = ctx
-	_ = p
+	for wait := retryMin; len(c.table.unplaced([]*partition{p})) > 0; wait = min(2*wait, retryMax) {
+		if c.findOnce(ctx, p) || sleep(ctx, wait) != nil {
+			return
+		}
+	}
+}
+
+// findOnce asks the leader for the bounds of the log, which is asked before anything is skipped (FR-F8).
+func (c *Consumer) findOnce(ctx context.Context, p *partition) (found bool) {
+	list := []TopicPartition{p.TopicPartition}
+	starts, err := c.list(ctx, list, reset.Start)
+	if err != nil {
+		return c.settlingFailed(ctx, []*partition{p}, err) == nil
+	}
+	ends, err := c.list(ctx, list, reset.End)
+	if err != nil {
+		return c.settlingFailed(ctx, []*partition{p}, err) == nil
+	}
+	start, known := starts[p.TopicPartition]
+	end, both := ends[p.TopicPartition]
+	return known && both && c.placeWithin(ctx, p, start.at, end.at)
+}
+
+// placeWithin chooses a place by the bounds of the log.
+func (c *Consumer) placeWithin(ctx context.Context, p *partition, start, end int64) (found bool) {
+	was := c.table.at(p)
+	switch c.cfg.Reset.OutOfRange(was.at, start, end) {
+	case reset.Stay:
+		c.begin(map[*partition]placement{p: {was, false}})
+	case reset.Skip:
+		c.gap(Gap{p.TopicPartition, was.at, start})
+		c.begin(map[*partition]placement{p: {place{start, -1}, false}})
+	case reset.Apply:
+		if len(c.resetTo(ctx, []*partition{p}, c.cfg.Reset.Timestamp(time.Now()))) > 0 {
+			return false
+		}
+		c.gap(Gap{p.TopicPartition, was.at, c.table.at(p).at})
+	case reset.Ask:
+		c.desk.fail(&NoOffsetError{p.TopicPartition, was.at}, false)
+	}
+	return true
 }
 
 func (c *Consumer) gap(g Gap) {
+	if g.From == g.To {
+		return
+	}
 	c.log.Warn("records are skipped: the log does not hold them any more", "topic", g.Topic, "partition", g.Partition, "from", g.From, "to", g.To)
 	c.cfg.Hooks.gap(g)
+}
+
+// recreated begins a topic anew that was deleted and made again: what is read of it has nothing to do with what was (FR-F4).
+func (c *Consumer) recreated(ctx context.Context, topic string) {
+	list := c.table.displaceTopic(topic)
+	if len(list) == 0 {
+		return
+	}
+	c.log.Warn("a topic was deleted and made again: reading it from its start", "topic", topic)
+	c.withTap(func() { c.forget(list) })
+	c.kafka.PurgeTopicsFromClient(topic)
+	c.settle(ctx, list)
 }
