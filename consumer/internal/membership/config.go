@@ -33,6 +33,9 @@ type Config struct {
 	// HeartbeatInterval is how often the broker is told that the member lives; 0 is 3 s, or a third of a SessionTimeout that is
 	// shorter than 9 s. It is less than SessionTimeout.
 	HeartbeatInterval time.Duration
+	// FirstHeartbeat is how soon after the begin of a generation the first one is sent; the pauses double from there up to
+	// HeartbeatInterval, which is the most that counts here. 0 is 10 ms.
+	FirstHeartbeat time.Duration
 	// UpgradeRounds is cooperative.upgrade.min.rounds: after how many rounds in a row that selected an assignor which supports
 	// COOPERATIVE the member goes over to it. More than 1, which 0 stands for, keeps a group that is bounced back and forth from
 	// changing its protocol with each bounce (R-C11).
@@ -68,6 +71,7 @@ func (c Config) withDefaults() Config {
 	c.SessionTimeout = cmp.Or(c.SessionTimeout, 45*time.Second)
 	c.PollInterval = cmp.Or(c.PollInterval, 5*time.Minute)
 	c.HeartbeatInterval = cmp.Or(c.HeartbeatInterval, min(3*time.Second, c.SessionTimeout/3))
+	c.FirstHeartbeat = min(cmp.Or(c.FirstHeartbeat, 10*time.Millisecond), c.HeartbeatInterval)
 	c.UpgradeRounds = cmp.Or(c.UpgradeRounds, 1)
 	c.RetryMin = cmp.Or(c.RetryMin, 100*time.Millisecond)
 	c.RetryMax = max(c.RetryMin, cmp.Or(c.RetryMax, time.Second))
@@ -103,6 +107,7 @@ func (c Config) checkTimes() error {
 		value time.Duration
 	}{
 		{"session timeout", c.SessionTimeout}, {"poll interval", c.PollInterval}, {"heartbeat interval", c.HeartbeatInterval},
+		{"pause before the first heartbeat", c.FirstHeartbeat},
 		{"shortest wait before a retry", c.RetryMin}, {"number of rounds before an upgrade", time.Duration(c.UpgradeRounds)},
 	} {
 		if d.value < 0 {

@@ -24,7 +24,7 @@ func (m *Machine) joined(resp *kmsg.JoinGroupResponse) {
 	}
 	m.forgotten = m.missed(resp)
 	m.member, m.generation = resp.MemberID, resp.Generation
-	m.beat.next = m.now.Add(m.cfg.HeartbeatInterval)
+	m.attend()
 	if m.forgotten {
 		m.prepare("the group has had rounds without the member")
 		return

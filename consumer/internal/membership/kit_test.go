@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -21,8 +22,9 @@ type life struct {
 	wake time.Time
 }
 
+// newLife is a member whose heartbeats are HeartbeatInterval apart from the first one on, unless cfg says otherwise.
 func newLife(t *testing.T, cfg Config) *life {
-	cfg.Group = "g"
+	cfg.Group, cfg.FirstHeartbeat = "g", cmp.Or(cfg.FirstHeartbeat, time.Hour)
 	m, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
