@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -132,11 +133,13 @@ func (g *group) calm(ctx context.Context) error {
 }
 
 // settled holds longer than a heartbeat: a member that is to join once more is
-// told by then.
+// told by then. How much longer goes from nothing to one more, so that changes
+// do not always meet the members as long after a heartbeat.
 func (g *group) settled(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return g.seen.settled(ctx, g.times.heartbeat+100*time.Millisecond, g.order)
+	_, phase := math.Modf(float64(len(g.changes)) * math.Phi)
+	return g.seen.settled(ctx, time.Duration((1+phase)*float64(g.times.heartbeat)), g.order)
 }
 
 // end stops what still runs, and returns the trace of all of it.
