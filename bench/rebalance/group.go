@@ -151,8 +151,8 @@ func (g *group) end(ctx context.Context) (stops.Trace, error) {
 		leaving.Go(func() { failed[i] = g.members[name].leave(ctx) })
 	}
 	leaving.Wait()
-	err := g.produce.end()
-	return stops.Trace{Partitions: g.seen.partitions, Interval: interval, Events: g.seen.trace(), Changes: g.changes, End: end},
+	written, err := g.produce.end()
+	return stops.Trace{Written: written, Events: g.seen.trace(), Changes: g.changes, End: end},
 		errors.Join(append(failed, err)...)
 }
 
@@ -162,8 +162,9 @@ type producer struct {
 	quit   chan struct{}
 	done   chan struct{}
 
-	mu     sync.Mutex
-	failed error
+	mu      sync.Mutex
+	written [][]time.Duration // by partition and offset
+	failed  error
 }
 
 func newProducer(addr, topic string, partitions int) (*producer, error) {
@@ -172,12 +173,12 @@ func newProducer(addr, topic string, partitions int) (*producer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &producer{client: client, quit: make(chan struct{}), done: make(chan struct{})}
-	go p.run(partitions)
+	p := &producer{client: client, written: make([][]time.Duration, partitions), quit: make(chan struct{}), done: make(chan struct{})}
+	go p.run()
 	return p, nil
 }
 
-func (p *producer) run(partitions int) {
+func (p *producer) run() {
 	defer close(p.done)
 	defer p.client.Close()
 	value := load.Values(100, 1)[0]
@@ -190,10 +191,21 @@ func (p *producer) run(partitions int) {
 			return
 		case <-tick.C:
 		}
-		for n := range int32(partitions) {
-			p.client.Produce(context.Background(), &kgo.Record{Partition: n, Value: value}, func(_ *kgo.Record, err error) { p.keep(err) })
+		for n := range p.written {
+			p.client.Produce(context.Background(), &kgo.Record{Partition: int32(n), Value: value}, p.acknowledged)
 		}
 	}
+}
+
+// acknowledged is called in the order of offsets, from 0: nobody else writes to the topic.
+func (p *producer) acknowledged(r *kgo.Record, err error) {
+	if err != nil {
+		p.keep(err)
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.written[r.Partition] = append(p.written[r.Partition], machine.Monotonic())
 }
 
 // keep remembers what went wrong first.
@@ -205,10 +217,10 @@ func (p *producer) keep(err error) {
 	}
 }
 
-func (p *producer) end() error {
+func (p *producer) end() ([][]time.Duration, error) {
 	close(p.quit)
 	<-p.done
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.failed
+	return p.written, p.failed
 }

@@ -43,15 +43,16 @@ type Change struct {
 
 // Trace is the life of one group on one topic.
 type Trace struct {
-	Partitions int           // of the topic
-	Interval   time.Duration // between two records of a partition
-	Events     []Event
-	Changes    []Change      // in the order of time, none at the same moment
-	End        time.Duration // of the last change's time
+	Written [][]time.Duration // by partition, and then by offset: when the record was in the log
+	Events  []Event
+	Changes []Change      // in the order of time, none at the same moment
+	End     time.Duration // of the last change's time
 }
 
-// Stop is how long a partition stood still at a change: the longest time between
-// two of its records that are handled for the first time, beyond Interval.
+// Stop is how long a partition stood still at a change: the longest time that a
+// record waited in the log, since the one before was handled, to be handled for
+// the first time. It is the longest gap between two handled records beyond the
+// time between two written ones; what holds up the producer does not count.
 type Stop struct {
 	Partition int32
 	Took      time.Duration
@@ -85,7 +86,7 @@ func (o Outcome) Moves() (n int) {
 func Judge(t Trace) []Outcome {
 	events := slices.Clone(t.Events)
 	slices.SortStableFunc(events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
-	j := judge{Trace: t, owners: map[int32]string{}, next: map[int32]int64{}, progress: map[int32][]time.Duration{}}
+	j := judge{Trace: t, owners: map[int32]string{}, next: map[int32]int64{}, progress: map[int32][]step{}}
 	outcomes := make([]Outcome, len(t.Changes))
 	at := 0
 	for i, c := range t.Changes {
@@ -106,8 +107,15 @@ func Judge(t Trace) []Outcome {
 type judge struct {
 	Trace
 	owners   map[int32]string
-	next     map[int32]int64           // below it everything is handled
-	progress map[int32][]time.Duration // when records were handled for the first time
+	next     map[int32]int64 // below it everything is handled
+	progress map[int32][]step
+}
+
+// step is the moment at which a record was handled for the first time, and with
+// it all that were handled together.
+type step struct {
+	at     time.Duration
+	offset int64
 }
 
 // until is when the time of a change is over.
@@ -146,7 +154,7 @@ func (j *judge) handled(p int32, e Event, o *Outcome) {
 	o.Reread += max(0, min(e.Last+1, next)-e.First)
 	o.Skipped += max(0, e.First-next)
 	if e.Last+1 > next {
-		j.progress[p] = append(j.progress[p], e.At)
+		j.progress[p] = append(j.progress[p], step{e.At, max(e.First, next)})
 	}
 	j.next[p] = max(next, e.Last+1)
 }
@@ -154,7 +162,7 @@ func (j *judge) handled(p int32, e Event, o *Outcome) {
 // ownersNow is who had each partition last: one that is just revoked still
 // belongs to whom it is taken from, until another one has it.
 func (j *judge) ownersNow() []string {
-	now := make([]string, j.Partitions)
+	now := make([]string, len(j.Written))
 	for p := range now {
 		now[p] = j.owners[int32(p)]
 	}
@@ -174,18 +182,26 @@ func (j *judge) settle(o *Outcome, before, after []string) {
 func (j *judge) stops(o *Outcome, end time.Duration) {
 	for i := range o.Stops {
 		s := &o.Stops[i]
-		times := j.progress[s.Partition]
-		first, _ := slices.BinarySearch(times, o.At)
+		steps := j.progress[s.Partition]
+		first, _ := slices.BinarySearchFunc(steps, o.At, func(x step, at time.Duration) int { return cmp.Compare(x.at, at) })
 		last := time.Duration(0)
 		if first > 0 {
-			last = times[first-1]
+			last = steps[first-1].at
 		}
-		for _, at := range append(slices.Clone(times[first:]), j.End) {
-			s.Took = max(s.Took, min(at, end)-last-j.Interval)
-			if at >= end {
+		for _, x := range append(slices.Clone(steps[first:]), step{j.End, j.next[s.Partition]}) {
+			s.Took = max(s.Took, min(x.at, end)-max(last, j.written(s.Partition, x.offset)))
+			if x.at >= end {
 				break
 			}
-			last = at
+			last = x.at
 		}
 	}
+}
+
+// written is when a record was in the log; one that was not to the end waits for nobody.
+func (j *judge) written(partition int32, offset int64) time.Duration {
+	if of := j.Written[partition]; offset < int64(len(of)) {
+		return of[offset]
+	}
+	return j.End
 }
