@@ -110,6 +110,7 @@ func (c Config) kgoOptions() []kgo.Opt {
 		kgo.ConsumeResetOffset(kgo.NoResetOffset()), // resets are ours: reset.go
 		kgo.KeepControlRecords(),                    // positions pass over them: batch.go
 		kgo.RetryTimeoutFn(c.retryTimeout),
+		kgo.FetchMaxWait(fetchMaxWait),
 		kgo.MetadataMaxAge(c.MetadataMaxAge),
 		kgo.MetadataMinAge(min(c.MetadataMaxAge, metadataMinAge)),
 	}
@@ -133,3 +134,7 @@ func (c Config) retryTimeout(key int16) time.Duration {
 
 // metadataMinAge is how soon metadata that turn out to be wrong are asked for again.
 const metadataMinAge = 250 * time.Millisecond
+
+// fetchMaxWait is Kafka's fetch.max.wait.ms: how long a broker waits for records. What is new to read, by a rebalance, a Seek or a Resume,
+// waits behind that, since a connection has one fetch at a time.
+const fetchMaxWait = 500 * time.Millisecond

@@ -108,6 +108,7 @@ func (c *Consumer) Unsubscribe(ctx context.Context) error {
 	for c.runCallback(context.WithoutCancel(ctx)) {
 		continue
 	}
+	c.driver.ask(func() { c.unassign(c.table.byHand()) })
 	c.table.unsubscribe()
 	return c.desk.err()
 }

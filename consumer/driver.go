@@ -234,6 +234,7 @@ func (d *driver) stop(list []TopicPartition) {
 		return
 	}
 	d.c.withTap(func() { d.c.forget(stopped) })
+	d.c.kafka.ResumeFetchPartitions(byTopic(keys(stopped))) // a pause ends with the ownership (R-B5)
 }
 
 // start makes partitions the member's. Records come once it is known where from.

@@ -70,19 +70,22 @@ func (c *Consumer) begin(places map[*partition]placement) {
 	if len(places) == 0 {
 		return
 	}
-	c.withTap(func() {
-		add := map[string]map[int32]kgo.Offset{}
-		for p, at := range places {
-			if !c.table.place(p, at.place, at.committed) {
-				continue
-			}
-			if add[p.Topic] == nil {
-				add[p.Topic] = map[int32]kgo.Offset{}
-			}
-			add[p.Topic][p.Partition] = kgo.NewOffset().At(at.at).WithEpoch(at.epoch)
+	c.withTap(func() { c.fetchFrom(places) })
+}
+
+// fetchFrom is begin with the tap open.
+func (c *Consumer) fetchFrom(places map[*partition]placement) {
+	add := map[string]map[int32]kgo.Offset{}
+	for p, at := range places {
+		if !c.table.place(p, at.place, at.committed) {
+			continue
 		}
-		c.kafka.AddConsumePartitions(add)
-	})
+		if add[p.Topic] == nil {
+			add[p.Topic] = map[int32]kgo.Offset{}
+		}
+		add[p.Topic][p.Partition] = kgo.NewOffset().At(at.at).WithEpoch(at.epoch)
+	}
+	c.kafka.AddConsumePartitions(add)
 }
 
 // reset places partitions of which the group has no offset.
