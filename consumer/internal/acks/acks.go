@@ -8,7 +8,10 @@
 // records out looks at Len and stops in time.
 package acks
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Tracker is one partition's. Its zero value has nothing.
 type Tracker struct {
@@ -53,18 +56,28 @@ func (t *Tracker) Take(offset int64, epoch int32) bool {
 // Ack says that a record is done; what metadata says, if anything, is committed with it. It returns false for a record that is not open:
 // one that was acknowledged before, or was never taken, or was cut off.
 func (t *Tracker) Ack(offset int64, metadata string) bool {
-	i, found := slices.BinarySearchFunc(t.window[t.head:], offset, func(e entry, offset int64) int {
-		return int(min(max(e.offset-offset, -1), 1))
-	})
-	i += t.head
-	if !found || t.window[i].done {
+	e := t.find(offset)
+	if e == nil {
 		return false
 	}
-	t.window[i].done, t.window[i].metadata = true, metadata
+	e.done, e.metadata = true, metadata
 	t.open--
 	t.advance()
 	return true
 }
+
+// find returns an open record.
+func (t *Tracker) find(offset int64) *entry {
+	window := t.window[t.head:]
+	i, found := slices.BinarySearchFunc(window, offset, func(e entry, offset int64) int { return cmp.Compare(e.offset, offset) })
+	if !found || window[i].done {
+		return nil
+	}
+	return &window[i]
+}
+
+// IsOpen says whether a record was taken and is not done.
+func (t *Tracker) IsOpen(offset int64) bool { return t.find(offset) != nil }
 
 // advance moves the point over what is done.
 func (t *Tracker) advance() {

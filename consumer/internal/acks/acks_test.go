@@ -169,7 +169,7 @@ func TestWhateverIsAcknowledgedThePointIsTheFirstOpenRecord(t *testing.T) {
 				}
 				offset := rapid.SampledFrom(open).Draw(t, "offset")
 				metadata := rapid.SampledFrom([]string{"", "", "a", "b"}).Draw(t, "metadata")
-				if !tr.Ack(offset, metadata) {
+				if !tr.IsOpen(offset) || !tr.Ack(offset, metadata) {
 					t.Fatalf("%d is open, and was refused", offset)
 				}
 				m[m.at(offset)].done, m[m.at(offset)].metadata = true, metadata
@@ -179,7 +179,7 @@ func TestWhateverIsAcknowledgedThePointIsTheFirstOpenRecord(t *testing.T) {
 				if i := m.at(offset); i >= 0 && !m[i].done {
 					t.Skip("open")
 				}
-				if tr.Ack(offset, "never") {
+				if tr.IsOpen(offset) || tr.Ack(offset, "never") {
 					t.Fatalf("%d is not open, and was taken", offset)
 				}
 			},

@@ -101,27 +101,40 @@ func (q *Queue[T]) Done(item Item[T]) {
 	}
 }
 
-// Cut takes away what waits behind every record that was begun, and returns the highest offset that was. What is left is needed for the
-// offsets to have no hole: with it done, nothing that was done is done again by the next owner.
-func (q *Queue[T]) Cut(p Partition) (begun int64) {
+// Cut takes away what waits behind every record that was begun, and returns how many those are, and the highest offset that was begun. What is
+// left is needed for the offsets to have no hole: with it done, nothing that was done is done again by the next owner.
+func (q *Queue[T]) Cut(p Partition) (n int, begun int64) {
 	of := q.partitions[p]
 	if of == nil {
-		return -1
+		return 0, -1
 	}
-	behind := func(i Item[T]) bool { return i.Offset > of.begun }
+	return q.drop(of, func(i Item[T]) bool { return i.Offset > of.begun }), of.begun
+}
+
+// Clear takes away all that waits of a partition, and returns how many records that are.
+func (q *Queue[T]) Clear(p Partition) (n int) {
+	of := q.partitions[p]
+	if of == nil {
+		return 0
+	}
+	return q.drop(of, func(Item[T]) bool { return true })
+}
+
+func (q *Queue[T]) drop(of *partition[T], is func(Item[T]) bool) (n int) {
 	for key, l := range of.lanes {
-		of.waiting -= l.waiting.drop(behind)
+		n += l.waiting.drop(is)
 		if l.waiting.len() == 0 && !l.busy {
 			delete(of.lanes, key)
 		}
 	}
 	q.ready.drop(func(l *lane[T]) bool {
 		if l.of == of && !l.named {
-			of.waiting -= l.waiting.drop(behind)
+			n += l.waiting.drop(is)
 		}
 		return l.waiting.len() == 0
 	})
-	return of.begun
+	of.waiting -= n
+	return n
 }
 
 // Forget takes away all that waits of a partition. What is under way stays so until it is Done.
@@ -130,12 +143,9 @@ func (q *Queue[T]) Forget(p Partition) {
 	if of == nil {
 		return
 	}
+	q.Clear(p)
 	delete(q.partitions, p)
 	of.forgotten = true
-	for _, l := range of.lanes {
-		l.waiting = fifo[Item[T]]{}
-	}
-	q.ready.drop(func(l *lane[T]) bool { return l.of == of })
 }
 
 // Pending counts the records of a partition that wait or are under way.

@@ -56,8 +56,8 @@ func TestACutLeavesNoHole(t *testing.T) {
 	first, _ := q.Next() // 0 of a, of both partitions
 	q.Next()
 	second, _ := q.Next() // 2 of b
-	if begun := q.Cut(p); begun != 2 || q.Pending(p) != 3 || q.Pending(other) != 5 {
-		t.Errorf("begun %d, pending %d and %d", begun, q.Pending(p), q.Pending(other))
+	if n, begun := q.Cut(p); n != 2 || begun != 2 || q.Pending(p) != 3 || q.Pending(other) != 5 {
+		t.Errorf("%d cut, begun %d, pending %d and %d", n, begun, q.Pending(p), q.Pending(other))
 	}
 	q.Done(first)
 	q.Done(second)
@@ -69,6 +69,23 @@ func TestACutLeavesNoHole(t *testing.T) {
 	}
 	if q.Pending(p) != 0 {
 		t.Errorf("%d pending", q.Pending(p))
+	}
+}
+
+// TestWhatIsClearedIsGoneButForWhatIsUnderWay also has records that are alone.
+func TestWhatIsClearedIsGoneButForWhatIsUnderWay(t *testing.T) {
+	var q Queue[int]
+	p := Partition{Topic: "a"}
+	for offset := range int64(6) {
+		q.Add(p, offset, []byte{'k'}, offset%2 == 1, 0)
+	}
+	item, _ := q.Next()
+	if n := q.Clear(p); n != 5 || q.Pending(p) != 1 || item.Abandoned() {
+		t.Errorf("%d cleared, %d pending", n, q.Pending(p))
+	}
+	q.Done(item)
+	if next, ok := q.Next(); ok || q.Pending(p) != 0 {
+		t.Errorf("%d is worked on, %d pending", next.Offset, q.Pending(p))
 	}
 }
 
@@ -147,12 +164,16 @@ func TestEveryLaneKeepsItsOrder(t *testing.T) {
 			},
 			"cut": func(t *rapid.T) {
 				p := rapid.SampledFrom(partitions).Draw(t, "partition")
-				begun := q.Cut(p)
+				n, begun := q.Cut(p)
+				w.pending[p] -= n
 				for key := range byte(3) {
 					list := w.added[name(p, key)]
 					kept := slices.DeleteFunc(slices.Clone(list), func(o int64) bool { return o > begun })
-					w.pending[p] -= len(list) - len(kept)
+					n -= len(list) - len(kept)
 					w.added[name(p, key)] = kept
+				}
+				if n != 0 {
+					t.Fatalf("%d too many were said to be cut", n)
 				}
 				w.next[p] = min(w.next[p], begun+1)
 			},
