@@ -49,21 +49,24 @@ func (m *Machine) retry() {
 	switch m.phase {
 	case joining:
 		m.sendJoin()
-	case asking:
+	case asking, steady:
 		m.ask()
 	case syncing:
 		m.sendSync()
-	case idle, preparing, leading, giving, taking, steady, resting, leaving, failed, closed:
+	case idle, preparing, leading, giving, taking, resting, leaving, failed, closed:
 	}
 }
 
 // unanswered sends a request again that got no answer. Asking what the group runs ends, if there never is one.
 func (m *Machine) unanswered() {
-	if m.phase == asking {
+	switch m.phase {
+	case asking:
 		m.askUntil()
-		return
+	case steady:
+		m.auditAgain(nil)
+	default:
+		m.later()
 	}
-	m.later()
 }
 
 // answered takes what the broker says.
@@ -89,6 +92,10 @@ func (m *Machine) answered(in Answered) {
 	case *kmsg.SyncGroupResponse:
 		m.synced(resp)
 	case *kmsg.DescribeGroupsResponse:
-		m.described(resp)
+		if m.phase == steady {
+			m.audited(resp)
+		} else {
+			m.described(resp)
+		}
 	}
 }

@@ -14,6 +14,7 @@ type ledger struct {
 	topics   []string
 	seen     []assign.Topic
 	followUp time.Time // when to ask for the next round oneself, if none has begun by then; zero: no need
+	unknown  bool      // the plan in force is another's: it is to be looked at
 }
 
 // lead asks for what the leader needs to plan with; others ask for their assignment at once.
@@ -106,7 +107,7 @@ func (l *ledger) changed(cluster []assign.Topic, racks bool) string {
 func (m *Machine) plan() {
 	m.led.seen = m.led.of(m.cluster)
 	if m.round.skips { // the plan in force stays, whatever it is
-		m.led.followUp = m.followUpAfterReturn()
+		m.led.unknown = true
 		m.sync(nil)
 		return
 	}

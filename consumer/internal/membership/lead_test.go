@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -86,21 +87,55 @@ func TestLeadersFollowUp(t *testing.T) {
 	l.passes(time.Minute).did("heartbeat of generation 1") // nothing was held back
 }
 
-// KIP-814: a static leader that comes back makes no plan. It cannot know what the one in force held back.
+// comesBack is a static leader that is back in a group of two, for a topic of some partitions.
+func comesBack(t *testing.T, assignor string, partitions int32) *life {
+	l := newLife(t, Config{InstanceID: "i"}).subscribes("t")
+	resp := kmsg.NewPtrJoinGroupResponse()
+	resp.Generation, resp.Protocol, resp.MemberID, resp.LeaderID, resp.SkipAssignment = 7, &assignor, "m", "m", true
+	resp.Members = append(resp.Members, memberOf("m", wants("", t)))
+	l.gets("join", resp).does(topic(partitions))
+	l.log = l.log[1:]
+	return l.did("want [t]", "sync generation 7, plan of 0").isGiven("t-0").ends().did("start [t-0]", "call assigned [t-0]", "describe the group")
+}
+
+// plans is the answer to DescribeGroups with what members have.
+func plans(t *testing.T, given ...string) *kmsg.DescribeGroupsResponse {
+	resp := describedAs("Stable", cs)
+	for _, words := range given {
+		m := kmsg.NewDescribeGroupsResponseGroupMember()
+		m.MemberAssignment = assign.PlanOf([][]assign.TopicPartitions{parse(t, words).lists()}).AppendAssignment(nil, 0)
+		resp.Groups[0].Members = append(resp.Groups[0].Members, m)
+	}
+	return resp
+}
+
+// KIP-814: a static leader that comes back makes no plan. It looks whether the one in force suits the cluster, whatever the
+// assignor: topics may have grown meanwhile, and what was held back may belong to nobody.
 func TestStaticLeaderComesBack(t *testing.T) {
 	for _, name := range []string{cs, rg} {
-		l := newLife(t, Config{InstanceID: "i", SessionTimeout: 10 * time.Second, HeartbeatInterval: 9500 * time.Millisecond}).subscribes("t")
-		resp := kmsg.NewPtrJoinGroupResponse()
-		resp.Generation, resp.Protocol, resp.MemberID, resp.LeaderID, resp.SkipAssignment = 7, &name, "m", "m", true
-		resp.Members = append(resp.Members, memberOf("m", wants("", t)))
-		l.gets("join", resp).does(topic(1))
-		l.log = l.log[1:]
-		l.did("want [t]", "sync generation 7, plan of 0").isGiven("t-0").ends().did("start [t-0]", "call assigned [t-0]")
-		l.passes(10 * time.Second)
-		if again := len(l.log) > 1; again != (name == cs) {
-			t.Errorf("%s: %v", name, l.log)
+		comesBack(t, name, 2).gets("describe", plans(t, "t-0", "t-1")).passes(2 * time.Second).did()
+		l := comesBack(t, name, 3).gets("describe", plans(t, "t-0", "t-1"))
+		if len(l.log) == 0 {
+			t.Errorf("%s: a partition belongs to nobody, and the leader is content", name)
+		}
+		l = comesBack(t, name, 1).gets("describe", plans(t, "t-0", "t-1"))
+		if len(l.log) == 0 {
+			t.Errorf("%s: a partition is gone, and the leader is content", name)
 		}
 	}
+}
+
+// A group that rebalances has another plan soon. Who gets no answer asks again; who may not ask makes sure by a round, where
+// something can have been held back.
+func TestPlansThatCannotBeSeen(t *testing.T) {
+	comesBack(t, cs, 3).gets("describe", describedAs("PreparingRebalance", "")).passes(2 * time.Second).did()
+	l := comesBack(t, cs, 1)
+	l.does(Answered{ID: l.last["describe"].ID, Err: errors.New("no answer")}).passes(time.Second).did("describe the group")
+	l.gets("describe", plans(t, "t-0")).passes(time.Second).did()
+	refused := describedAs("", "")
+	refused.Groups[0].ErrorCode = kerr.GroupAuthorizationFailed.Code
+	comesBack(t, cs, 1).gets("describe", refused).did(narrowed + "7, and more held back")
+	comesBack(t, rg, 1).gets("describe", refused).did()
 }
 
 // R-C16: foreign members may claim under an EAGER assignor. They keep what they claim for this round.

@@ -139,5 +139,8 @@ func (m *Machine) complete() {
 		m.prepare(m.again)
 	default:
 		m.watch()
+		if m.phase == steady && m.led != nil && m.led.unknown {
+			m.audit()
+		}
 	}
 }

@@ -83,11 +83,3 @@ func (m *Machine) followUp() {
 		m.rejoin("partitions that were held back belong to nobody yet")
 	}
 }
-
-// followUpAfterReturn: a static leader that has come back cannot know whether the plan in force held something back.
-func (m *Machine) followUpAfterReturn() time.Time {
-	if m.planned() == assign.Eager {
-		return time.Time{}
-	}
-	return m.now.Add(m.cfg.SessionTimeout)
-}
