@@ -80,6 +80,7 @@ var rooms = map[string]room{
 	"consumer":                     {Rooms: []string{"assign", "client", "consumer/internal/*"}, Others: []string{kgo, kmsg, kerr, kversion}},
 	"consumer/internal/acks":       {Pure: true},
 	"consumer/internal/lanes":      {Pure: true, Rooms: []string{"consumer/internal/membership"}},
+	"consumer/internal/groupsim":   {Pure: true, Rooms: []string{"assign", "consumer/internal/membership", "internal/group", "internal/machine"}, Others: []string{kmsg, kerr}},
 	"consumer/internal/membership": {Pure: true, Rooms: []string{"assign", "internal/grouptags"}, Others: []string{kmsg, kerr}},
 	"consumer/internal/onebounce":  {Pure: true},
 	"consumer/internal/reset":      {Pure: true},

@@ -1,0 +1,77 @@
+package groupsim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+func fieldsOf(format string, args ...any) []string {
+	return strings.Fields(fmt.Sprintf(format, args...))
+}
+
+// faults strews what goes wrong over the life of a script.
+func (p *planner) faults() {
+	end := p.now + 2*time.Second
+	count := pick(p.d, 0, 1, 2, 4, 8)
+	for range count {
+		p.now = p.d.between(time.Second, end)
+		p.fault(pick(p.d, p.begun()...))
+	}
+	if p.d.n(3) == 0 {
+		p.now = p.d.between(time.Second, end)
+		p.topics()
+	}
+	p.now = end
+}
+
+// begun are the processes that have begun by now.
+func (p *planner) begun() (names []string) {
+	for _, l := range p.s.Lines {
+		if l.Words[0] == "start" && (l.At <= p.now || len(names) == 0) {
+			names = append(names, l.Words[1])
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (p *planner) fault(name string) {
+	long := p.d.between(time.Second, 20*time.Second).Round(time.Second)
+	switch p.d.n(9) {
+	case 0:
+		p.line("kill %s", name)
+	case 1:
+		p.line("freeze %s %v", name, long)
+	case 2:
+		p.line("away %s %v", name, long)
+	case 3, 4:
+		p.line("failover")
+	case 5:
+		p.line("cut %s", name)
+	case 6:
+		p.line("rejoin %s", name)
+	case 7:
+		p.line("wants %s %s", name, pick(p.d, "t", "t,u", "u"))
+	default:
+		for _, n := range p.begun() {
+			p.line("freeze %s %v", n, long)
+		}
+	}
+}
+
+func (p *planner) topics() {
+	switch p.d.n(3) {
+	case 0:
+		p.line("partitions t %d", p.s.Topics[0].Partitions+int32(1+p.d.n(3)))
+	case 1:
+		if len(p.s.Topics) == 1 {
+			p.line("create u %d", 1+p.d.n(3))
+			return
+		}
+		p.line("delete u")
+	default:
+		p.line("create tt 2")
+	}
+}
