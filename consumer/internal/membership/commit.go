@@ -23,10 +23,10 @@ func (m *Machine) commitRefused(in CommitRefused) {
 		}
 	case kerr.IllegalGeneration, kerr.UnknownMemberID:
 		m.out.Err = ErrCommitFailed
-		if !current && m.rebalances() {
+		switch {
+		case !current && m.rebalances(), current && m.overtaken(err):
 			m.out.Err = ErrRebalanceInProgress
-		}
-		if current {
+		case current:
 			m.expelled(err == kerr.UnknownMemberID)
 		}
 	case kerr.FencedInstanceID:

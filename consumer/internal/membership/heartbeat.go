@@ -72,10 +72,26 @@ func (m *Machine) beaten(in Answered) {
 			m.prepare("the group rebalances")
 		}
 	case kerr.IllegalGeneration, kerr.UnknownMemberID:
-		m.expelled(err == kerr.UnknownMemberID)
+		if !m.overtaken(err) {
+			m.expelled(err == kerr.UnknownMemberID)
+		}
 	case kerr.FencedInstanceID, kerr.GroupAuthorizationFailed:
 		m.fail(&JoinError{Group: m.cfg.Group, Instance: m.cfg.InstanceID, Err: err})
 	}
+}
+
+// overtaken says that ILLEGAL_GENERATION of the member's generation is no news: the round that it is in has ended, and the answer to
+// its JoinGroup is on the way. A dynamic member that a round leaves out is not known any more, which is another error. A static
+// one is, and others may have what it owned (R-C23).
+func (m *Machine) overtaken(err *kerr.Error) bool {
+	return err == kerr.IllegalGeneration && m.phase == joining && m.cfg.InstanceID == ""
+}
+
+// crosses says that ILLEGAL_GENERATION, answered to a heartbeat or a commit, means no more than that the answer to the member's JoinGroup
+// is on its way: requests go over several connections, and the last member's JoinGroup ends the round at once. A dynamic member is in
+// each round, or is not known any more. A static one may have missed it (R-C23).
+func (m *Machine) crosses(err *kerr.Error) bool {
+	return err == kerr.IllegalGeneration && m.phase == joining && m.cfg.InstanceID == ""
 }
 
 // expelled: the group has gone on without the member. What it owns is lost, as soon as the callback under way has ended. An answer
