@@ -84,6 +84,7 @@ var rooms = map[string]room{
 	"consumer/internal/membership": {Pure: true, Rooms: []string{"assign", "internal/grouptags"}, Others: []string{kmsg, kerr}},
 	"consumer/internal/onebounce":  {Pure: true},
 	"consumer/internal/reset":      {Pure: true},
+	"consumer/parallel":            {Rooms: []string{"consumer", "consumer/internal/acks", "consumer/internal/lanes"}},
 
 	"internal/deadline":     {Pure: true},
 	"internal/group":        {Pure: true, Rooms: []string{"internal/deadline", "internal/machine", "internal/grouptags", "assign"}, Others: []string{kmsg, kerr}},
