@@ -25,6 +25,7 @@ type consumeFlags struct {
 	partitions                            []int32
 	exitAtEnd                             bool
 	count                                 int64
+	member                                groupFlags
 }
 
 const (
@@ -44,6 +45,14 @@ follow what is added until interrupted, or until --exit-at-end or --count says
 that it is enough. Partitions are read directly, without a consumer group:
 nothing is committed, and consuming twice prints twice.
 
+With --group it is a member of a consumer group: it shares the partitions with
+the others, begins where the group is, and commits what it has printed, every
+five seconds, before it gives partitions up, and at the end. An interrupt or
+SIGTERM is the ordinary end of a member: it commits, leaves, and exits with 0.
+With --json, events of the group are lines between the records, which say what
+happened in "event": joined, completed, assigned, revoked, lost, committed …
+--exit-at-end waits until the whole group has come to the ends.
+
 --from takes
   beginning, end      of each partition
   1234                an offset
@@ -57,10 +66,13 @@ nothing is committed, and consuming twice prints twice.
 		Example: `skein consume greetings --exit-at-end
 skein consume orders --from -10 --format '%p/%o %I %k: %v\n'
 skein consume orders --from end --json | jq .value
-skein consume images --output framed --exit-at-end > images.bin`,
+skein consume images --output framed --exit-at-end > images.bin
+skein consume orders --group billing --json
+skein consume orders --group billing --instance-id billing-1 --assignors cooperative-sticky,range`,
 		Args: someArgs("the name of a topic"),
 	}
 	c.register(cmd)
+	c.member.register(cmd)
 	flags := addConnection(cmd, a)
 	cmd.ValidArgsFunction = a.completeTopics(flags)
 	cmd.RunE = func(cmd *cobra.Command, topics []string) error {
@@ -103,14 +115,25 @@ func (c *consumeFlags) run(ctx context.Context, a *app, flags *connect.Flags, to
 	if err != nil {
 		return err
 	}
-	cl, err := a.connect(ctx, flags, consumeOptions(level, c.exitAtEnd)...)
+	if err := c.member.check(c, from); err != nil {
+		return err
+	}
+	if c.member.group != "" {
+		return c.runGroup(ctx, a, flags, topics, consumePlan{from, write, level})
+	}
+	return c.runAlone(ctx, a, flags, topics, consumePlan{from, write, level})
+}
+
+// runAlone reads partitions directly.
+func (c *consumeFlags) runAlone(ctx context.Context, a *app, flags *connect.Flags, topics []string, plan consumePlan) error {
+	cl, err := a.connect(ctx, flags, consumeOptions(plan.level, c.exitAtEnd)...)
 	if err != nil {
 		return err
 	}
 	defer cl.Close()
 	var spans spans
 	err = cl.Admin(ctx, func(ctx context.Context, admin *kadm.Client) error {
-		spans, err = findSpans(ctx, admin, topics, c.partitions, from, level, a.env.Stderr)
+		spans, err = findSpans(ctx, admin, topics, c.partitions, plan.from, plan.level, a.env.Stderr)
 		return err
 	})
 	if err != nil {
@@ -118,7 +141,7 @@ func (c *consumeFlags) run(ctx context.Context, a *app, flags *connect.Flags, to
 	}
 	cl.AnnounceOutages(a.env.Stderr)
 	r := &reader{
-		cl: cl, out: bufio.NewWriterSize(a.env.Stdout, 256<<10), write: write, level: level, left: c.count,
+		cl: cl, out: bufio.NewWriterSize(a.env.Stdout, 256<<10), write: plan.write, level: plan.level, left: c.count,
 		notices: a.env.Stderr, now: a.env.Now, waiting: map[place]time.Time{},
 	}
 	if c.exitAtEnd {

@@ -35,7 +35,7 @@ const (
 // point down; only broker knows everyone below it.
 var rooms = map[string]room{
 	"cmd/skein":                {Rooms: []string{"cli"}},
-	"cli":                      {Rooms: []string{"assign", "broker", "cli/internal/*", "internal/nearest", "internal/ownership", "internal/settings"}, Others: []string{cobra, koanf, properties, kgo, kadm, kmsg, kerr, xsys}},
+	"cli":                      {Rooms: []string{"assign", "broker", "cli/internal/*", "consumer", "internal/nearest", "internal/ownership", "internal/settings"}, Others: []string{cobra, koanf, properties, kgo, kadm, kmsg, kerr, xsys}},
 	"cli/internal/connect":     {Rooms: []string{"client", "cli/internal/problem"}, Others: []string{cobra, koanf, kgo, kadm, kerr, sasl}},
 	"cli/internal/demo/screen": {Pure: true, Rooms: []string{"cli/internal/demo/story", "internal/ownership"}},
 	"cli/internal/demo/stage":  {Rooms: []string{"assign", "broker", "client", "cli/internal/demo/story", "consumer", "internal/ownership"}, Others: []string{kgo, kadm, kerr}},

@@ -31,7 +31,8 @@ func Open(ctx context.Context, o Options, stderr io.Writer, more ...kgo.Opt) (*C
 		return nil, err
 	}
 	warn(o, stderr)
-	cl, err := kgo.NewClient(append(cfg.KgoOptions(), more...)...)
+	base := append(cfg.KgoOptions(), kgo.RetryTimeout(o.Timeout))
+	cl, err := kgo.NewClient(append(base, more...)...)
 	if err != nil {
 		return nil, fmt.Errorf("setting up the Kafka client: %w", err)
 	}
@@ -87,7 +88,8 @@ func (c *Client) AnnounceOutages(w io.Writer) {
 	c.dial.announce = w
 }
 
-// Config is how the cluster is reached, for another client of the same command: what fails to connect is told in Explain, too.
+// Config is how the cluster is reached, for another client of the same command: what fails to connect is told in Explain, too. For how long
+// it tries is its own affair.
 func (c *Client) Config() client.Config { return c.config }
 
 // config is what the connection block stands for.
@@ -105,7 +107,6 @@ func (o Options) config(stderr io.Writer) (*dialer, client.Config, error) {
 	cfg.Options = []kgo.Opt{
 		kgo.SoftwareNameAndVersion("skein-cli", "1"),
 		kgo.Dialer(d.Dial),
-		kgo.RetryTimeout(o.Timeout),
 		kgo.RequestTimeoutOverhead(max(o.Timeout, time.Second)),
 		kgo.DisableClientMetrics(),
 	}

@@ -23,7 +23,8 @@ import (
 // that is a number, boolean, array or object stands for its JSON text. The
 // timestamp is milliseconds since 1970 or RFC 3339. Headers may also be an
 // object. What only consuming knows (topic, offset, …) is ignored. Blank lines
-// are skipped.
+// are skipped, and so are the lines about events that consuming in a group
+// prints between records: they begin with "event".
 func NewJSON(r io.Reader, maxBytes int) Reader {
 	return &jsonReader{in: newSplitter(r, nil, maxBytes)}
 }
@@ -39,7 +40,7 @@ func (j *jsonReader) Read() (*kgo.Record, error) {
 			return nil, err
 		}
 		line = bytes.TrimSpace(line)
-		if len(line) == 0 {
+		if len(line) == 0 || bytes.HasPrefix(line, []byte(`{"event":`)) {
 			continue
 		}
 		r, err := parseJSON(line)

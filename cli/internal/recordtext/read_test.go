@@ -126,6 +126,16 @@ func TestWrongInputNamesItsLine(t *testing.T) {
 	}
 }
 
+func TestLinesAboutEventsArePassedOver(t *testing.T) {
+	in := `{"event":"joined","group":"g","generation":1}` + "\n" + `{"topic":"t","value":"a"}` + "\n" + `{"event":"closed"}`
+	if got := show(readAll(t, NewJSON(strings.NewReader(in), 0))); got != `null="a"` {
+		t.Errorf("got %s", got)
+	}
+	if e := failure(t, NewJSON(strings.NewReader(`{"value":"a","event":"joined"}`), 0)); !strings.Contains(e.Error(), `unknown field "event"`) {
+		t.Error(e)
+	}
+}
+
 func TestFramesHoldNullsAndAnyBytes(t *testing.T) {
 	in := []*kgo.Record{
 		{Key: nil, Value: []byte("\n\x00\xff")}, {Key: []byte{}, Value: nil}, {Key: []byte("k"), Value: []byte{}},
