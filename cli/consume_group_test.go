@@ -142,7 +142,7 @@ func TestAMemberTellsItsLife(t *testing.T) {
 	f.until("fifth record", func(l groupLine) bool { return l.Value == "5" })
 	f.until("third record", func(l groupLine) bool { return l.Value == "3" })
 	joined := f.until("generation", isEvent("joined"))
-	if joined.Generation != 1 || joined.Assignor != "cooperative-sticky" || joined.Leader == nil || !*joined.Leader || joined.Group != "app" || joined.Time.IsZero() {
+	if joined.Generation != 1 || joined.Protocol != "EAGER" || joined.Assignor != "cooperative-sticky" || joined.Leader == nil || !*joined.Leader || joined.Group != "app" || joined.Time.IsZero() {
 		t.Errorf("%+v", joined.groupEvent)
 	}
 	if e := f.until("completion", isEvent("completed")); e.Protocol != "COOPERATIVE" || *e.Added != 2 {

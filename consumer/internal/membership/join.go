@@ -45,7 +45,7 @@ func (m *Machine) joined(resp *kmsg.JoinGroupResponse) {
 	m.assignor = a
 	m.named = Generation{ID: resp.Generation, Member: resp.MemberID, Instance: m.cfg.InstanceID}
 	m.round.leader, m.round.skips = resp.LeaderID == resp.MemberID, resp.SkipAssignment
-	m.event(Event{Kind: Joined, OldGeneration: old, Assignor: a.Name(), Leader: m.round.leader})
+	m.event(Event{Kind: Joined, OldGeneration: old, Assignor: a.Name(), Leader: m.round.leader, Cooperative: m.cooperative})
 	m.lead(resp.Members)
 }
 

@@ -73,7 +73,7 @@ type EventKind uint8
 
 const (
 	Rejoining    EventKind = iota // a rebalance begins for this member: Reason
-	Joined                        // it has a generation: Assignor, Leader
+	Joined                        // it has a generation: Assignor, Leader, and Cooperative, the protocol that it came with
 	Completed                     // it has its assignment: Added, Revoked, Cooperative
 	Yielded                       // a narrowed list was refused: it gives up all it owns (R-C12)
 	Adopted                       // it offers what the group runs, too: Assignor (R-C10)
