@@ -192,6 +192,7 @@ func (r running) ends() {
 	r.w.ok(<-r.err)
 }
 
+// pass lets time go by, inside a bubble.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()

@@ -46,11 +46,11 @@ func granted(r room, s source, p string) bool {
 func testMayImport(room, inner string) bool {
 	return inner == "internal/vfs" || inner == "internal/scripts" ||
 		strings.HasPrefix(room, "broker/internal/") && strings.HasPrefix(inner, "broker/internal/") ||
-		inner == "broker" && slices.Contains(clientRooms, room)
+		slices.Contains([]string{"broker", "client", "assign"}, inner) && slices.Contains(clientRooms, room)
 }
 
 // clientRooms are tested against a broker in the process.
-var clientRooms = []string{"client", "consumer"}
+var clientRooms = []string{"client", "consumer", "consumer/parallel"}
 
 // matches reports whether the grant g, a package or "prefix/*", covers p.
 func matches(g, p string) bool {

@@ -148,78 +148,86 @@ func (m model) at(offset int64) int {
 
 // TestWhateverIsAcknowledgedThePointIsTheFirstOpenRecord compares with the model after every step.
 func TestWhateverIsAcknowledgedThePointIsTheFirstOpenRecord(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var tr Tracker
-		var m model
-		next, epoch := int64(0), int32(0)
-		t.Repeat(map[string]func(*rapid.T){
-			"take": func(t *rapid.T) {
-				next += rapid.Int64Range(0, 3).Draw(t, "hole")
-				epoch += rapid.Int32Range(0, 1).Draw(t, "newer")
-				if !tr.Take(next, epoch) {
-					t.Fatalf("%d was not taken", next)
-				}
-				m = append(m, record{offset: next, epoch: epoch})
-				next++
-			},
-			"ack": func(t *rapid.T) {
-				open := m.find(false)
-				if len(open) == 0 {
-					t.Skip("all done")
-				}
-				offset := rapid.SampledFrom(open).Draw(t, "offset")
-				metadata := rapid.SampledFrom([]string{"", "", "a", "b"}).Draw(t, "metadata")
-				if !tr.IsOpen(offset) || !tr.Ack(offset, metadata) {
-					t.Fatalf("%d is open, and was refused", offset)
-				}
-				m[m.at(offset)].done, m[m.at(offset)].metadata = true, metadata
-			},
-			"ack what is not open": func(t *rapid.T) {
-				offset := rapid.Int64Range(-1, next+1).Draw(t, "offset")
-				if i := m.at(offset); i >= 0 && !m[i].done {
-					t.Skip("open")
-				}
-				if tr.IsOpen(offset) || tr.Ack(offset, "never") {
-					t.Fatalf("%d is not open, and was taken", offset)
-				}
-			},
-			"take what has been": func(t *rapid.T) {
-				if len(m) == 0 {
-					t.Skip("nothing has")
-				}
-				if tr.Take(rapid.Int64Range(0, m[len(m)-1].offset).Draw(t, "offset"), epoch) {
-					t.Fatal("it was taken twice")
-				}
-			},
-			"cut": func(t *rapid.T) {
-				open := m.find(false)
-				if len(open) == 0 {
-					t.Skip("all done")
-				}
-				after := rapid.Int64Range(open[0], next).Draw(t, "after")
-				tr.Cut(after)
-				m = slices.DeleteFunc(m, func(r record) bool { return r.offset > after })
-				next = min(next, after+1)
-			},
-			"": func(t *rapid.T) {
-				got, ok := tr.Point()
-				if want, known := m.point(); ok != known || ok && got != want {
-					t.Fatalf("point %+v %v, want %+v %v", got, ok, want, known)
-				}
-				open := m.find(false)
-				if tr.Open() != len(open) {
-					t.Fatalf("%d open, want %d", tr.Open(), len(open))
-				}
-				remembered := 0
-				if len(open) > 0 {
-					remembered = len(m) - m.at(open[0])
-				}
-				if tr.Len() != remembered || cap(tr.window) > 4*max(8, len(m)) {
-					t.Fatalf("%d remembered in room for %d, want %d", tr.Len(), cap(tr.window), remembered)
-				}
-			},
-		})
-	})
+	rapid.Check(t, func(t *rapid.T) { t.Repeat(rapid.StateMachineActions(new(trial))) })
+}
+
+// trial is a tracker beside its model.
+type trial struct {
+	tr    Tracker
+	m     model
+	next  int64
+	epoch int32
+}
+
+func (x *trial) Take(t *rapid.T) {
+	x.next += rapid.Int64Range(0, 3).Draw(t, "hole")
+	x.epoch += rapid.Int32Range(0, 1).Draw(t, "newer")
+	if !x.tr.Take(x.next, x.epoch) {
+		t.Fatalf("%d was not taken", x.next)
+	}
+	x.m = append(x.m, record{offset: x.next, epoch: x.epoch})
+	x.next++
+}
+
+func (x *trial) TakeWhatHasBeen(t *rapid.T) {
+	if len(x.m) == 0 {
+		t.Skip("nothing has")
+	}
+	if x.tr.Take(rapid.Int64Range(0, x.m[len(x.m)-1].offset).Draw(t, "offset"), x.epoch) {
+		t.Fatal("it was taken twice")
+	}
+}
+
+func (x *trial) Ack(t *rapid.T) {
+	open := x.m.find(false)
+	if len(open) == 0 {
+		t.Skip("all done")
+	}
+	offset := rapid.SampledFrom(open).Draw(t, "offset")
+	metadata := rapid.SampledFrom([]string{"", "", "a", "b"}).Draw(t, "metadata")
+	if !x.tr.IsOpen(offset) || !x.tr.Ack(offset, metadata) {
+		t.Fatalf("%d is open, and was refused", offset)
+	}
+	x.m[x.m.at(offset)].done, x.m[x.m.at(offset)].metadata = true, metadata
+}
+
+func (x *trial) AckWhatIsNotOpen(t *rapid.T) {
+	offset := rapid.Int64Range(-1, x.next+1).Draw(t, "offset")
+	if i := x.m.at(offset); i >= 0 && !x.m[i].done {
+		t.Skip("open")
+	}
+	if x.tr.IsOpen(offset) || x.tr.Ack(offset, "never") {
+		t.Fatalf("%d is not open, and was taken", offset)
+	}
+}
+
+func (x *trial) Cut(t *rapid.T) {
+	open := x.m.find(false)
+	if len(open) == 0 {
+		t.Skip("all done")
+	}
+	after := rapid.Int64Range(open[0], x.next).Draw(t, "after")
+	x.tr.Cut(after)
+	x.m = slices.DeleteFunc(x.m, func(r record) bool { return r.offset > after })
+	x.next = min(x.next, after+1)
+}
+
+func (x *trial) Check(t *rapid.T) {
+	got, ok := x.tr.Point()
+	if want, known := x.m.point(); ok != known || ok && got != want {
+		t.Fatalf("point %+v %v, want %+v %v", got, ok, want, known)
+	}
+	open := x.m.find(false)
+	if x.tr.Open() != len(open) {
+		t.Fatalf("%d open, want %d", x.tr.Open(), len(open))
+	}
+	remembered := 0
+	if len(open) > 0 {
+		remembered = len(x.m) - x.m.at(open[0])
+	}
+	if x.tr.Len() != remembered || cap(x.tr.window) > 4*max(8, len(x.m)) {
+		t.Fatalf("%d remembered in room for %d, want %d", x.tr.Len(), cap(x.tr.window), remembered)
+	}
 }
 
 // TestMemoryIsOfWhatIsOpen: a partition that is read for ever takes no more of it.

@@ -110,99 +110,111 @@ func TestWhatIsForgottenIsNotWorkedOn(t *testing.T) {
 	}
 }
 
-// world is what a run has seen, by partition and key.
-type world struct {
-	next    map[Partition]int64
-	added   map[string][]int64 // offsets, by lane
-	begun   map[string][]int64
-	pending map[Partition]int
+// trial is a queue beside what it has seen, by partition and by partition and key.
+type trial struct {
+	q        Queue[byte]
+	next     map[Partition]int64
+	pending  map[Partition]int
+	added    map[string][]int64
+	begun    map[string][]int64
+	underWay map[string]Item[byte]
 }
 
 func name(p Partition, key byte) string { return fmt.Sprint(p, " ", key) }
 
-// TestEveryLaneKeepsItsOrder: whoever takes, ends, cuts and forgets, a lane has one record under way at most, all of them come, in order,
-// and there is never nothing ready while a lane has records and none is under way.
+func partitions() []Partition {
+	return []Partition{{Topic: "a"}, {Topic: "a", Partition: 1}, {Topic: "b"}}
+}
+
+// TestEveryLaneKeepsItsOrder: whoever takes, ends and cuts, a lane has one record under way at most, all of them come, in order, and there is
+// never nothing ready while a lane has records and none is under way.
 func TestEveryLaneKeepsItsOrder(t *testing.T) {
-	partitions := []Partition{{Topic: "a"}, {Topic: "a", Partition: 1}, {Topic: "b"}}
 	rapid.Check(t, func(t *rapid.T) {
-		var q Queue[byte]
-		w := world{map[Partition]int64{}, map[string][]int64{}, map[string][]int64{}, map[Partition]int{}}
-		underWay := map[string]Item[byte]{}
-		take := func(t *rapid.T) bool {
-			item, ok := q.Next()
-			if !ok {
-				return false
-			}
-			lane := name(item.Partition(), item.Value)
-			if _, busy := underWay[lane]; busy {
-				t.Fatalf("%s has two records under way", lane)
-			}
-			underWay[lane] = item
-			w.begun[lane] = append(w.begun[lane], item.Offset)
-			return true
+		x := &trial{
+			next: map[Partition]int64{}, pending: map[Partition]int{},
+			added: map[string][]int64{}, begun: map[string][]int64{}, underWay: map[string]Item[byte]{},
 		}
-		end := func(lane string) {
-			item := underWay[lane]
-			delete(underWay, lane)
-			w.pending[item.Partition()]--
-			q.Done(item)
-		}
-		t.Repeat(map[string]func(*rapid.T){
-			"add": func(t *rapid.T) {
-				p, key := rapid.SampledFrom(partitions).Draw(t, "partition"), rapid.Byte().Draw(t, "key")%3
-				q.Add(p, w.next[p], []byte{key}, false, key)
-				w.added[name(p, key)] = append(w.added[name(p, key)], w.next[p])
-				w.next[p]++
-				w.pending[p]++
-			},
-			"take": func(t *rapid.T) { take(t) },
-			"end": func(t *rapid.T) {
-				if len(underWay) == 0 {
-					t.Skip("nothing is under way")
-				}
-				end(rapid.SampledFrom(sorted(underWay)).Draw(t, "lane"))
-			},
-			"cut": func(t *rapid.T) {
-				p := rapid.SampledFrom(partitions).Draw(t, "partition")
-				n, begun := q.Cut(p)
-				w.pending[p] -= n
-				for key := range byte(3) {
-					list := w.added[name(p, key)]
-					kept := slices.DeleteFunc(slices.Clone(list), func(o int64) bool { return o > begun })
-					n -= len(list) - len(kept)
-					w.added[name(p, key)] = kept
-				}
-				if n != 0 {
-					t.Fatalf("%d too many were said to be cut", n)
-				}
-				w.next[p] = min(w.next[p], begun+1)
-			},
-			"": func(t *rapid.T) {
-				for lane, begun := range w.begun {
-					if !slices.Equal(begun, w.added[lane][:len(begun)]) {
-						t.Fatalf("%s was worked on as %v, of %v", lane, begun, w.added[lane])
-					}
-				}
-				for _, p := range partitions {
-					if q.Pending(p) != w.pending[p] {
-						t.Fatalf("%v has %d pending, want %d", p, q.Pending(p), w.pending[p])
-					}
-				}
-			},
-		})
-		for len(underWay) > 0 || take(t) {
-			for take(t) {
+		t.Repeat(rapid.StateMachineActions(x))
+		for len(x.underWay) > 0 || x.take(t) {
+			for x.take(t) {
 			}
-			for _, lane := range sorted(underWay) {
-				end(lane)
+			for _, lane := range sorted(x.underWay) {
+				x.end(lane)
 			}
 		}
-		for lane, added := range w.added {
-			if !slices.Equal(w.begun[lane], added) {
-				t.Fatalf("of %s were worked on %v, of %v", lane, w.begun[lane], added)
+		for lane, added := range x.added {
+			if !slices.Equal(x.begun[lane], added) {
+				t.Fatalf("of %s were worked on %v, of %v", lane, x.begun[lane], added)
 			}
 		}
 	})
+}
+
+func (x *trial) Add(t *rapid.T) {
+	p, key := rapid.SampledFrom(partitions()).Draw(t, "partition"), rapid.Byte().Draw(t, "key")%3
+	x.q.Add(p, x.next[p], []byte{key}, false, key)
+	x.added[name(p, key)] = append(x.added[name(p, key)], x.next[p])
+	x.next[p]++
+	x.pending[p]++
+}
+
+func (x *trial) Take(t *rapid.T) { x.take(t) }
+
+func (x *trial) take(t *rapid.T) bool {
+	item, ok := x.q.Next()
+	if !ok {
+		return false
+	}
+	lane := name(item.Partition(), item.Value)
+	if _, busy := x.underWay[lane]; busy {
+		t.Fatalf("%s has two records under way", lane)
+	}
+	x.underWay[lane] = item
+	x.begun[lane] = append(x.begun[lane], item.Offset)
+	return true
+}
+
+func (x *trial) End(t *rapid.T) {
+	if len(x.underWay) == 0 {
+		t.Skip("nothing is under way")
+	}
+	x.end(rapid.SampledFrom(sorted(x.underWay)).Draw(t, "lane"))
+}
+
+func (x *trial) end(lane string) {
+	item := x.underWay[lane]
+	delete(x.underWay, lane)
+	x.pending[item.Partition()]--
+	x.q.Done(item)
+}
+
+func (x *trial) Cut(t *rapid.T) {
+	p := rapid.SampledFrom(partitions()).Draw(t, "partition")
+	n, begun := x.q.Cut(p)
+	x.pending[p] -= n
+	for key := range byte(3) {
+		list := x.added[name(p, key)]
+		kept := slices.DeleteFunc(slices.Clone(list), func(o int64) bool { return o > begun })
+		n -= len(list) - len(kept)
+		x.added[name(p, key)] = kept
+	}
+	if n != 0 {
+		t.Fatalf("%d too many were said to be cut", n)
+	}
+	x.next[p] = min(x.next[p], begun+1)
+}
+
+func (x *trial) Check(t *rapid.T) {
+	for lane, begun := range x.begun {
+		if !slices.Equal(begun, x.added[lane][:len(begun)]) {
+			t.Fatalf("%s was worked on as %v, of %v", lane, begun, x.added[lane])
+		}
+	}
+	for _, p := range partitions() {
+		if x.q.Pending(p) != x.pending[p] {
+			t.Fatalf("%v has %d pending, want %d", p, x.q.Pending(p), x.pending[p])
+		}
+	}
 }
 
 func sorted(m map[string]Item[byte]) (names []string) {
