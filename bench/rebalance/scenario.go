@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/skeinstream/skein/bench/internal/stops"
@@ -110,8 +111,11 @@ func (l life) run(ctx context.Context, addr, name, dir string, c client, o optio
 	if l.name == "bounce" {
 		partitions = 2 * o.size.many
 	}
-	dir, err := os.MkdirTemp(dir, name+"-")
-	if err != nil {
+	if o.traces != "" {
+		dir = o.traces // what members say is kept there
+	}
+	dir = filepath.Join(dir, strings.Map(fileName, c.name+" "+name))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("making a directory for what members say: %w", err)
 	}
 	g, err := newGroup(ctx, addr, name, dir, partitions, c, o)
@@ -121,7 +125,7 @@ func (l life) run(ctx context.Context, addr, name, dir string, c client, o optio
 	lived := l.live(ctx, g, o.size)
 	trace, err := g.end(ctx)
 	if o.traces != "" {
-		err = errors.Join(err, writeTrace(o.traces, strings.Map(fileName, c.name+" "+name), trace))
+		err = errors.Join(err, writeTrace(dir+".trace", trace))
 	}
 	if err := errors.Join(lived, err); err != nil {
 		return nil, fmt.Errorf("%s: %w%s", c.name, err, g.said())

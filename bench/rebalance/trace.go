@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -15,11 +14,8 @@ import (
 
 // writeTrace writes down what happened in a life, a line a moment, in
 // milliseconds since its first one, so that a figure can be looked into.
-func writeTrace(dir, name string, t stops.Trace) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("making the directory of traces: %w", err)
-	}
-	f, err := os.Create(filepath.Join(dir, name+".trace"))
+func writeTrace(name string, t stops.Trace) error {
+	f, err := os.Create(name)
 	if err != nil {
 		return fmt.Errorf("writing a trace: %w", err)
 	}

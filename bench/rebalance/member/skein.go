@@ -3,6 +3,8 @@ package member
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"os"
 
 	"github.com/skeinstream/skein/assign"
 	"github.com/skeinstream/skein/client"
@@ -18,8 +20,9 @@ func skein(ctx context.Context, a arguments) error {
 			return nil
 		}
 	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	c, err := consumer.New(consumer.Config{
-		Cluster: client.Config{Brokers: []string{a.bootstrap}, ClientID: a.name}, Group: a.group, Assignors: skeinAssignors(a.assignors),
+		Logger: log, Cluster: client.Config{Brokers: []string{a.bootstrap}, ClientID: a.name, Logger: log}, Group: a.group, Assignors: skeinAssignors(a.assignors),
 		SessionTimeout: a.session, HeartbeatInterval: a.heartbeat, Reset: consumer.Earliest, AutoCommitInterval: commitEvery,
 		Listener: consumer.Listener{Assigned: tell("assigned"), Revoked: tell("revoked"), Lost: tell("lost")},
 	})
