@@ -68,6 +68,9 @@ func (c *Consumer) committing() (membership.Generation, error) {
 	if c.cfg.Group == "" {
 		return g, fmt.Errorf("committing: %w", ErrNoGroup)
 	}
+	if c.commits.life.Err() != nil {
+		return g, ErrClosed
+	}
 	if !subscribed {
 		return membership.Generation{ID: -1, Instance: ""}, nil
 	}

@@ -109,6 +109,7 @@ func (c Config) kgoOptions() []kgo.Opt {
 		kgo.MaxVersions(versions),
 		kgo.ConsumeResetOffset(kgo.NoResetOffset()), // resets are ours: reset.go
 		kgo.KeepControlRecords(),                    // positions pass over them: batch.go
+		kgo.KeepRetryableFetchErrors(),              // else it asks for a topic that is gone without a pause: trouble.go
 		kgo.RetryTimeoutFn(c.retryTimeout),
 		kgo.FetchMaxWait(fetchMaxWait),
 		kgo.MetadataMaxAge(c.MetadataMaxAge),

@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,8 +27,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type world struct {
 	t *testing.T
 	b *broker.Broker
-	// admin is a client beside the consumers.
-	admin *kgo.Client
+	// admin is a client beside the consumers, writer one that writes.
+	admin, writer *kgo.Client
+
+	mu    sync.Mutex
+	gone  bool // consumers reach no broker
+	conns []net.Conn
 }
 
 // inBubble runs a test in a bubble.
@@ -41,9 +46,10 @@ func inBubble(t *testing.T, test func(w *world)) {
 			t.Fatal(err)
 		}
 		w := &world{t: t, b: b}
-		w.admin = w.client()
+		w.admin, w.writer = w.client(), w.client(kgo.RecordPartitioner(kgo.ManualPartitioner()))
 		defer func() {
 			w.admin.Close()
+			w.writer.Close()
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
 			if err := b.Shutdown(ctx); err != nil {
@@ -73,13 +79,20 @@ func (w *world) topic(name string, partitions int32) {
 // writes puts n records into a partition: "t-0 #17".
 func (w *world) writes(topic string, partition int32, n int) {
 	w.t.Helper()
-	c := w.client(kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	c := w.client(kgo.RecordPartitioner(kgo.ManualPartitioner())) // one that knows nothing old of the topic
 	defer c.Close()
 	for i := range n {
 		r := &kgo.Record{Topic: topic, Partition: partition, Value: fmt.Appendf(nil, "%s-%d #%d", topic, partition, i)}
 		if err := c.ProduceSync(context.Background(), r).FirstErr(); err != nil {
 			w.t.Fatal(err)
 		}
+	}
+}
+
+func (w *world) write(topic string, partition int32, value string) {
+	r := &kgo.Record{Topic: topic, Partition: partition, Value: []byte(value)}
+	if err := w.writer.ProduceSync(context.Background(), r).FirstErr(); err != nil {
+		w.t.Error(err)
 	}
 }
 
@@ -92,7 +105,33 @@ func (w *world) config() Config {
 }
 
 func (w *world) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	return w.b.Dialer()(ctx, network, address)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.gone {
+		return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	}
+	conn, err := w.b.Dialer()(ctx, network, address)
+	if err == nil {
+		w.conns = append(w.conns, conn)
+	}
+	return conn, err
+}
+
+// cut takes the broker from the consumers, and mend brings it back.
+func (w *world) cut() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gone = true
+	for _, conn := range w.conns {
+		_ = conn.Close()
+	}
+	w.conns = nil
+}
+
+func (w *world) mend() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gone = false
 }
 
 // member is a consumer and a goroutine that polls, which writes down what it lives through.

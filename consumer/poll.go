@@ -53,10 +53,11 @@ func (c *Consumer) fetch(ctx context.Context) Batch {
 		return Batch{}
 	}
 	defer c.closeTap()
-	if b := c.accept(c.takeHeld()); len(b.Partitions) > 0 {
+	if b, _ := c.accept(c.takeHeld()); len(b.Partitions) > 0 {
 		return b
 	}
-	if b := c.accept(c.kafka.PollRecords(nil, c.cfg.MaxPollRecords)); len(b.Partitions) > 0 { //nolint:staticcheck // nil: do not wait
+	b, troubled := c.accept(c.kafka.PollRecords(nil, c.cfg.MaxPollRecords)) //nolint:staticcheck // nil: do not wait
+	if len(b.Partitions) > 0 {
 		return b
 	}
 	armed, disarm := c.desk.arm(ctx)
@@ -67,8 +68,15 @@ func (c *Consumer) fetch(ctx context.Context) Batch {
 		u.polled.Store(time.Since(u.began).Nanoseconds())
 		u.waiting.Store(false)
 	}()
-	return c.accept(c.kafka.PollRecords(armed, c.cfg.MaxPollRecords))
+	if troubled && sleep(armed, troublePause) != nil {
+		return Batch{}
+	}
+	b, _ = c.accept(c.kafka.PollRecords(armed, c.cfg.MaxPollRecords))
+	return b
 }
+
+// troublePause is before a broker that answers with errors is asked again.
+const troublePause = 20 * time.Millisecond
 
 func (c *Consumer) takeHeld() kgo.Fetches {
 	held := c.held
@@ -77,16 +85,16 @@ func (c *Consumer) takeHeld() kgo.Fetches {
 }
 
 // accept filters what has come, keeps what is too much for one batch, and looks after errors. The tap is open.
-func (c *Consumer) accept(fetches kgo.Fetches) Batch {
+func (c *Consumer) accept(fetches kgo.Fetches) (b Batch, troubled bool) {
 	if len(fetches) == 0 {
-		return Batch{}
+		return Batch{}, false
 	}
 	b, left, troubles := c.table.accept(fetches, c.cfg.MaxPollRecords)
 	c.held = append(c.held, left...)
 	for _, t := range troubles {
 		c.trouble(t)
 	}
-	return b
+	return b, len(troubles) > 0
 }
 
 // The tap is a lock on what comes out of franz-go: Poll has it while it fetches; who changes what is fetched takes it in between. It is a

@@ -107,11 +107,22 @@ func (t *table) place(p *partition, at place, committed bool) bool {
 	if p.stopped || p.placed || t.partitions[p.TopicPartition] != p {
 		return false
 	}
-	p.placed, p.position, p.done = true, at, at
+	p.placed = true
+	t.moved(p, at)
 	if committed {
 		p.committed = at
 	}
 	return true
+}
+
+// moved sets a position. The user is done with what was before it when he polls again; at the beginning there is nothing.
+func (t *table) moved(p *partition, at place) {
+	if p.position == nowhere {
+		p.done = at
+	} else {
+		t.handed = append(t.handed, p)
+	}
+	p.position = at
 }
 
 // unplaced keeps those that still want a place.
@@ -294,7 +305,7 @@ func (t *table) displace(p *partition) {
 func (t *table) move(p *partition, at place) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	p.position, p.done = at, at
+	t.moved(p, at)
 }
 
 // at is the position.

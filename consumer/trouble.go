@@ -22,6 +22,9 @@ func (c *Consumer) trouble(t trouble) {
 		c.driver.sending.Go(func() { c.find(c.driver.life, t.partition) })
 	case errors.Is(t.err, kerr.UnknownTopicID):
 		c.driver.sending.Go(func() { c.recreated(c.driver.life, t.Topic) })
+	case errors.Is(t.err, kerr.UnknownTopicOrPartition):
+		c.drawBack(t.partition)
+		c.driver.sending.Go(func() { c.returnTo(c.driver.life, t.partition) })
 	case passing(t.err):
 		c.log.Debug("fetching failed: trying again", "topic", t.Topic, "partition", t.Partition, "err", t.err)
 	default:
@@ -39,6 +42,13 @@ func (c *Consumer) truncated(p *partition, loss *kgo.ErrDataLoss) {
 func (c *Consumer) drawBack(p *partition) {
 	c.table.displace(p)
 	c.forget([]*partition{p})
+}
+
+// returnTo has a partition fetched again in a while, at the same place: it is gone, or about to come.
+func (c *Consumer) returnTo(ctx context.Context, p *partition) {
+	if sleep(ctx, retryMax) == nil {
+		c.begin(map[*partition]placement{p: {c.table.at(p), false}})
+	}
 }
 
 // find looks for the position of a partition that a broker has called out of range, until it is found or not wanted any more.
