@@ -44,6 +44,7 @@ Frames (--input framed) are the key and the value, each after its length as a
 32-bit big-endian number, -1 for null; --input framed-values has values only.`,
 		Example: `echo "hello, world" | skein produce greetings
 skein produce orders --key-separator : --codec zstd orders.txt
+skein produce orders --each --json --rate 100 < orders.txt
 skein produce orders --input json <<< '{"key": "7", "value": {"total": 12}}'
 printf 'gone:NULL\n' | skein produce orders --key-separator : --null NULL
 skein consume orders --exit-at-end --json | skein produce copy --input json`,
@@ -68,6 +69,9 @@ func (p *produceFlags) run(ctx context.Context, a *app, flags *connect.Flags, to
 	if err != nil {
 		return err
 	}
+	if err := checkRate(p.rate); err != nil {
+		return err
+	}
 	sources, closeAll, err := openSources(a.env.Stdin, files)
 	if err != nil {
 		return err
@@ -82,7 +86,7 @@ func (p *produceFlags) run(ctx context.Context, a *app, flags *connect.Flags, to
 		return err
 	}
 	cl.AnnounceOutages(a.env.Stderr)
-	s := &sender{cl: cl.Client, plan: plan, progress: a.newProgress(plan.verb())}
+	s := &sender{cl: cl.Client, plan: plan, progress: a.newProgress(plan.verb()), each: newEachWriter(a, p.each), pace: pace{rate: p.rate}}
 	err = s.sendAll(ctx, sources)
 	s.progress.end()
 	return s.conclude(a, cl, err, p.quiet)
@@ -187,7 +191,10 @@ func (s *sender) conclude(a *app, cl *connect.Client, err error, quiet bool) err
 	if failed != nil {
 		summary.Failed = &produceFailed{failed.source.name, failed.line, failed.err.Error()}
 	}
-	if a.json || !quiet && failed == nil && err == nil {
+	err = errors.Join(err, s.each.err())
+	if s.each != nil && a.json {
+		err = errors.Join(err, a.encodeLine(a.env.Stdout, summaryLine{"summary", summary}))
+	} else if a.json || !quiet && failed == nil && err == nil {
 		err = errors.Join(err, a.print(summary, func(w io.Writer) {
 			fmt.Fprintf(w, "%s to %s %s, %s in %v\n", count(summary.Records, "record"), summary.Topic, s.plan.verb(), bytesText(summary.Bytes), p.took())
 		}))

@@ -22,7 +22,8 @@ type produceFlags struct {
 	partition                            int32
 	repartition                          bool
 	codec, acks, timestamp               string
-	autoCreate, quiet                    bool
+	autoCreate, quiet, each              bool
+	rate                                 float64
 	maxBytes                             int
 	deliveryTimeout                      time.Duration
 }
@@ -50,6 +51,8 @@ func (p *produceFlags) register(cmd *cobra.Command) {
 	f.IntVar(&p.maxBytes, "max-message-bytes", 1000012, "`BYTES` size that one record, or batch of them, has at most")
 	f.DurationVar(&p.deliveryTimeout, "delivery-timeout", 30*time.Second, "`DURATION` without any acknowledgement after which to give up")
 	f.BoolVar(&p.autoCreate, "auto-create", false, "let the broker create the topic when it does not exist and the broker's settings allow it")
+	f.BoolVar(&p.each, "each", false, "print where each record went when it is acknowledged: topic, partition and offset")
+	f.Float64Var(&p.rate, "rate", 0, "`NUMBER` of records a second that are read at most")
 	f.BoolVarP(&p.quiet, "quiet", "q", false, "print no summary")
 	for name, choices := range map[string][]string{
 		"input": {inputLines, inputJSON, inputFramed, inputFramedValues}, "codec": codecNames(), "acks": {"all", "1", "0"},

@@ -20,6 +20,8 @@ type sender struct {
 	plan     producePlan
 	progress *progress
 	stop     context.CancelFunc // ends reading
+	each     *eachWriter
+	pace     pace
 
 	sent, settled atomic.Int64  // records handed to the client; those of them that it has reported
 	silence       chan struct{} // closed when the cluster has acknowledged nothing for too long
@@ -121,6 +123,7 @@ func (s *sender) pump(ctx context.Context, sources []source) {
 				break
 			}
 			seq++
+			s.pace.wait(ctx)
 			if err != nil {
 				s.failRead(seq, src, r, err)
 				return
@@ -147,11 +150,15 @@ func (s *sender) send(ctx context.Context, at failure, record *kgo.Record) {
 	}
 	size := recordBytes(record)
 	s.sent.Add(1)
-	s.cl.Produce(ctx, record, func(_ *kgo.Record, err error) {
+	s.cl.Produce(ctx, record, func(r *kgo.Record, err error) {
 		defer s.settled.Add(1)
 		switch {
 		case err == nil:
 			s.progress.add(1, size)
+			if s.plan.unconfirmed {
+				r.Offset = -1
+			}
+			s.each.tell(at, r)
 		case s.gaveUp():
 			at.err = errSilence
 			s.fail(at)

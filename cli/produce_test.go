@@ -12,6 +12,35 @@ import (
 	"time"
 )
 
+// TestEachRecordTellsWhereItWent, in a line of its own, at the pace that was asked for.
+func TestEachRecordTellsWhereItWent(t *testing.T) {
+	c := startCluster(t)
+	c.do("topic", "create", "t", "-p", "2")
+	if got := c.feed("a\nb\n", "produce", "t", "-p", "1", "--each", "-q"); got != "t 1 0\nt 1 1\n" {
+		t.Errorf("%q", got)
+	}
+	if got := c.feed("a\n", "produce", "t", "-p", "0", "--each", "-q", "--acks", "0"); got != "t 0 -1\n" {
+		t.Errorf("%q: nobody tells the offset", got)
+	}
+	began := time.Now()
+	out := c.feed("c\nd\ne\n", "produce", "t", "-p", "1", "--each", "--json", "--rate", "100")
+	if took := time.Since(began); took < 20*time.Millisecond {
+		t.Errorf("3 records at 100 a second took %v", took)
+	}
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	var last acknowledged
+	decode(t, lines[2], &last)
+	if last.Event != "acknowledged" || last.Line != 3 || last.Topic != "t" || last.Partition != 1 || last.Offset != 4 || last.Timestamp == 0 {
+		t.Errorf("%+v", last)
+	}
+	var sum summaryLine
+	decode(t, lines[3], &sum)
+	if len(lines) != 4 || sum.Event != "summary" || sum.Records != 3 {
+		t.Errorf("%q", lines)
+	}
+	c.want(c.fail(2, "", "produce", "t", "--rate", "-1"), "negative")
+}
+
 func TestTheFailedLineIsNamedAndTheRestCounted(t *testing.T) {
 	c := startCluster(t)
 	c.do("topic", "create", "t")
