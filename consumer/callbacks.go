@@ -86,6 +86,7 @@ func (c *Consumer) tellListener(ctx context.Context, call *call) error {
 	if tell == nil {
 		return nil
 	}
+	defer func(began time.Time) { c.stats.told(call.Callback, time.Since(began)) }(time.Now())
 	return tell(ctx, r)
 }
 

@@ -179,7 +179,9 @@ func (d *driver) send(r membership.Request) {
 		return
 	}
 	d.sending.Go(func() {
+		began := time.Now()
 		resp, err := d.request(r.Req)
+		d.c.stats.answered(r.Req, resp, err, time.Since(began))
 		d.unanswered("a request to the group's coordinator was not answered: trying again", err)
 		d.post(func() { d.answered(membership.Answered{ID: r.ID, Response: resp, Err: err}) })
 	})

@@ -10,6 +10,7 @@ func (d *driver) tell(e Event) {
 	if e.Kind == Joined && !e.Leader {
 		d.topics.led = nil
 	}
+	d.c.stats.event(e)
 	d.c.cfg.Hooks.event(e)
 	d.c.logEvent(e)
 }
