@@ -26,7 +26,7 @@ func (t *table) accept(fetches kgo.Fetches, n int) (b Batch, left kgo.Fetches, t
 				if fp.Err != nil {
 					troubles = append(troubles, trouble{p, fp.Err})
 				}
-				if !p.paused {
+				if !p.paused && !p.untold {
 					n -= t.handOut(&b, p, fp, n)
 				}
 				if len(fp.Records) > 0 {

@@ -44,6 +44,7 @@ func (d *driver) called(c *call, err error) {
 	case membership.Lost:
 		d.c.table.drop(c.Partitions, ErrExpelled)
 	case membership.Assigned:
+		d.c.table.tell(c.Partitions, false)
 	}
 	c.end(context.Canceled)
 	d.current = nil

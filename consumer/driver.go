@@ -241,7 +241,9 @@ func (d *driver) stop(list []TopicPartition) {
 
 // start makes partitions the member's. Records come once it is known where from.
 func (d *driver) start(list []TopicPartition) {
-	if started := d.c.table.start(list); len(started) > 0 {
+	started := d.c.table.start(list)
+	d.c.table.tell(list, d.c.cfg.Listener.Assigned != nil)
+	if len(started) > 0 {
 		d.sending.Go(func() { d.c.settle(d.life, started) })
 	}
 }

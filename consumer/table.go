@@ -30,6 +30,8 @@ type partition struct {
 	// placed says that the position is known.
 	placed bool
 	paused bool
+	// untold says that the Listener has not heard of it yet: its records wait for that.
+	untold bool
 	// position is after the last record that was handed out, done after the last that the user is done with, committed what the group has.
 	position, done, committed place
 
@@ -63,6 +65,17 @@ func (t *table) start(list []TopicPartition) []*partition {
 		started = append(started, p)
 	}
 	return started
+}
+
+// tell sets whether partitions wait for the Listener to hear of them.
+func (t *table) tell(list []TopicPartition, untold bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, tp := range list {
+		if p := t.partitions[tp]; p != nil {
+			p.untold = untold
+		}
+	}
 }
 
 // stop takes partitions from the user's sight, and returns those that were in it.
