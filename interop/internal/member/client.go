@@ -45,6 +45,7 @@ func All(goMember string) []Client {
 		nodeClient("@platformatic/kafka 1.35.0", "group_platformatic.js", false, "range, sticky, cooperative-sticky, static members that stay when they stop"),
 		pythonClient("kafka-python 3.0.12", "group_kafkapython.py", all, true, ""),
 		pythonClient("aiokafka 0.14.0", "group_aio.py", []string{"range", "roundrobin", "sticky"}, true, "cooperative-sticky"),
+		goClient(goMember, "skein consumer", []string{"default", "range", "roundrobin", "sticky"}, true, ""),
 	}
 }
 

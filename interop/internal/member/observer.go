@@ -161,6 +161,27 @@ func (o *Observer) LastRead(member string, after int64) map[int32]int64 {
 	return ends
 }
 
+// Owned is what a member owns.
+func (o *Observer) Owned(member string) []int32 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Sorted(maps.Keys(o.owned[member]))
+}
+
+// Touched is the partitions that a member got or gave up since a moment.
+func (o *Observer) Touched(since int64) []int32 {
+	touched := map[int32]bool{}
+	for _, e := range o.All() {
+		if e.At < since || e.Kind != Assigned && e.Kind != Revoked && e.Kind != Lost {
+			continue
+		}
+		for _, p := range e.Partitions {
+			touched[p] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(touched))
+}
+
 // All is the history so far.
 func (o *Observer) All() []Event {
 	o.mu.Lock()

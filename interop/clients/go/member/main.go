@@ -58,6 +58,8 @@ func run(args []string) error {
 		return saramaMember(ctx, a)
 	case "kafka-go":
 		return segment(ctx, a)
+	case "skein":
+		return skein(ctx, a)
 	}
 	return fmt.Errorf("no library %q", args[0])
 }

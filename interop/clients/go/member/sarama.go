@@ -19,6 +19,7 @@ func saramaMember(ctx context.Context, a arguments) error {
 	config.Version, config.ClientID = sarama.V3_6_0_0, a.client
 	group := &config.Consumer.Group
 	group.Session.Timeout, group.Heartbeat.Interval, group.InstanceId = a.session, a.heartbeat, a.instance
+	group.Rebalance.GroupStrategies = nil // range is there already; what names it twice, Kafka 4 takes into no group of several
 	for _, name := range a.assignors {
 		group.Rebalance.GroupStrategies = append(group.Rebalance.GroupStrategies, map[string]sarama.BalanceStrategy{
 			"range": sarama.NewBalanceStrategyRange(), "roundrobin": sarama.NewBalanceStrategyRoundRobin(),
