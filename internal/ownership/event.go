@@ -35,7 +35,7 @@ const (
 	Committed Kind = "committed"
 	// Refused: the broker has not accepted a commit.
 	Refused Kind = "refused"
-	// Joined: a member has a Generation, of that Assignor and protocol.
+	// Joined: a member has a Generation, of that Assignor.
 	Joined Kind = "joined"
 	// Ended: a member is gone, however that came.
 	Ended Kind = "ended"
@@ -53,10 +53,9 @@ type Event struct {
 
 	First, Last, Count int64
 
-	Generation  int32
-	Assignor    string
-	Cooperative bool
-	Leader      bool
+	Generation int32
+	Assignor   string
+	Leader     bool
 
 	Phase string
 	Clean bool  // a record that is handled twice is a fault

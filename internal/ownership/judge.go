@@ -114,14 +114,14 @@ func (w *Watch) began(e Event) {
 	next := &Phase{Name: e.Phase, Clean: e.Clean, limit: e.Limit, began: e.At, stopped: map[int32]bool{}}
 	if n := len(w.phases); n > 0 {
 		w.phases[n-1].Took = e.At.Sub(w.phases[n-1].began)
-		next.Assignor, next.Cooperative = w.phases[n-1].Assignor, w.phases[n-1].Cooperative
+		next.Assignor = w.phases[n-1].Assignor
 	}
 	w.phases = append(w.phases, next)
 }
 
 func (w *Watch) joined(e Event) {
 	phase := w.phase()
-	phase.Assignor, phase.Cooperative = e.Assignor, e.Cooperative
+	phase.Assignor = e.Assignor
 	if w.generations[e.Generation] {
 		return
 	}
@@ -212,6 +212,7 @@ func (w *Watch) committed(e Event, p *partition) {
 		if p.owner != "" && p.owner != e.Member {
 			w.wrong(e, "partition %d is owned by %s", p.ID, p.owner)
 		}
+		p.died = p.died && p.owner != e.Member
 	}
 	if e.First < p.offset {
 		w.wrong(e, "the offset of partition %d goes back from %d", p.ID, p.offset)

@@ -44,9 +44,7 @@ type Phase struct {
 	Duplicates  int64         `json:"duplicates"`
 	Stopped     int           `json:"partitions_stopped"` // how many partitions stopped at least once
 	Longest     time.Duration `json:"longest_stop_ns"`
-	// Assignor and Cooperative are in force at its end; they are those of the last member that joined.
-	Assignor    string `json:"assignor"`
-	Cooperative bool   `json:"cooperative"`
+	Assignor    string        `json:"assignor"` // of the newest generation at its end
 
 	limit   int32
 	began   time.Time
