@@ -100,7 +100,7 @@ A first minute:
 	root.SetVersionTemplate("skein {{.Version}}\n")
 	root.SetUsageFunc(usage)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newServe(a), newTopic(a), newProduce(a), newConsume(a), newGroup(a), newTxn(a), newAssign(a), newLog(a), newSettings(a), newVersion(a))
+	root.AddCommand(newServe(a), newTopic(a), newProduce(a), newConsume(a), newGroup(a), newTxn(a), newAssign(a), newDemo(a), newLog(a), newSettings(a), newVersion(a))
 	root.SetHelpCommand(&cobra.Command{Use: "help [COMMAND]", Short: "Help about any command", Hidden: true, RunE: helpFor})
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	return root

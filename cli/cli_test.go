@@ -69,7 +69,7 @@ func TestHelpIsForNewcomers(t *testing.T) {
 }
 
 func TestEveryVerbHasHelpThatFitsATerminal(t *testing.T) {
-	for _, verb := range []string{"serve", "topic", "topic create", "topic list", "topic describe", "topic alter", "topic delete", "produce", "consume", "group", "group list", "group describe", "group members", "group lag", "group history", "group reset-offsets", "group delete", "group remove-member", "txn", "txn list", "txn describe", "txn producers", "txn find-hanging", "txn abort", "assign", "assign plan", "assign simulate", "assign verify", "assign explain", "log", "log dump", "log repair", "settings", "version"} {
+	for _, verb := range []string{"serve", "topic", "topic create", "topic list", "topic describe", "topic alter", "topic delete", "produce", "consume", "group", "group list", "group describe", "group members", "group lag", "group history", "group reset-offsets", "group delete", "group remove-member", "txn", "txn list", "txn describe", "txn producers", "txn find-hanging", "txn abort", "assign", "assign plan", "assign simulate", "assign verify", "assign explain", "demo", "demo upgrade", "log", "log dump", "log repair", "settings", "version"} {
 		var s shell
 		if code := s.run(t.Context(), append(strings.Fields(verb), "--help")...); code != 0 {
 			t.Errorf("%s: exit %d", verb, code)

@@ -38,7 +38,7 @@ var rooms = map[string]room{
 	"cli":                      {Rooms: []string{"assign", "broker", "cli/internal/*", "consumer", "internal/nearest", "internal/ownership", "internal/settings"}, Others: []string{cobra, koanf, properties, kgo, kadm, kmsg, kerr, xsys}},
 	"cli/internal/connect":     {Rooms: []string{"client", "cli/internal/problem"}, Others: []string{cobra, koanf, kgo, kadm, kerr, sasl}},
 	"cli/internal/demo/screen": {Pure: true, Rooms: []string{"cli/internal/demo/story", "internal/ownership"}},
-	"cli/internal/demo/stage":  {Rooms: []string{"assign", "broker", "client", "cli/internal/demo/story", "consumer", "internal/ownership"}, Others: []string{kgo, kadm, kerr}},
+	"cli/internal/demo/stage":  {Rooms: []string{"assign", "broker", "client", "cli/internal/demo/story", "cli/internal/groups", "consumer", "internal/ownership"}, Others: []string{kgo, kadm, kerr}},
 	"cli/internal/demo/story":  {Pure: true, Rooms: []string{"internal/ownership"}},
 	"cli/internal/groups":      {Rooms: []string{"cli/internal/problem", "internal/grouptags"}, Others: []string{kgo, kadm, kmsg, kerr}},
 	"cli/internal/problem":     {Rooms: []string{"internal/nearest"}},
