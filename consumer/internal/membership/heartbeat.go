@@ -87,13 +87,6 @@ func (m *Machine) overtaken(err *kerr.Error) bool {
 	return err == kerr.IllegalGeneration && m.phase == joining && m.cfg.InstanceID == ""
 }
 
-// crosses says that ILLEGAL_GENERATION, answered to a heartbeat or a commit, means no more than that the answer to the member's JoinGroup
-// is on its way: requests go over several connections, and the last member's JoinGroup ends the round at once. A dynamic member is in
-// each round, or is not known any more. A static one may have missed it (R-C23).
-func (m *Machine) crosses(err *kerr.Error) bool {
-	return err == kerr.IllegalGeneration && m.phase == joining && m.cfg.InstanceID == ""
-}
-
 // expelled: the group has gone on without the member. What it owns is lost, as soon as the callback under way has ended. An answer
 // to a JoinGroup or SyncGroup that is still out does not count any more: it would make an owner of a member that is none.
 func (m *Machine) expelled(member bool) {

@@ -23,6 +23,7 @@ func (m *Machine) joined(resp *kmsg.JoinGroupResponse) {
 		return
 	}
 	m.forgotten = m.missed(resp)
+	m.round.back = m.cfg.InstanceID != "" && m.generation < 0
 	m.member, m.generation = resp.MemberID, resp.Generation
 	m.attend()
 	if m.forgotten {

@@ -60,6 +60,7 @@ func (m *Machine) metadata(topics []assign.Topic) {
 		return
 	}
 	m.watch()
+	m.auditTopics()
 }
 
 // watch has a leader begin a rebalance when its plan does not suit the cluster any more. Metadata that come in the middle of one

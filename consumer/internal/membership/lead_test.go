@@ -138,6 +138,28 @@ func TestPlansThatCannotBeSeen(t *testing.T) {
 	comesBack(t, rg, 1).gets("describe", refused).did()
 }
 
+// R-D6: a static member that comes back to a Stable group is given what it had, whatever it subscribes to by now. Of a topic that
+// is there, and of which nobody has anything, it makes the leader hear.
+func TestStaticMemberWantsMore(t *testing.T) {
+	back := func(metadata ...assign.Topic) *life {
+		l := newLife(t, Config{InstanceID: "i"}).subscribes("t", "u", "v").joins(7, rg).isGiven("t-0").ends()
+		l.log = l.log[3:]
+		return l.did("call assigned [t-0]", "want [u v]").does(Metadata{Topics: append(metadata, assign.Topic{Name: "t", Partitions: 1})})
+	}
+	u := assign.Topic{Name: "u", Partitions: 1}
+	back().did() // nothing else is there
+	back(u).did("describe the group").gets("describe", plans(t, "t-0", "u-0")).did()
+	l := back(u).did("describe the group").gets("describe", plans(t, "t-0", "w-0"))
+	if len(l.log) == 0 {
+		t.Error("nobody has u, and the member is content")
+	}
+	refused := describedAs("", "")
+	refused.Groups[0].ErrorCode = kerr.GroupAuthorizationFailed.Code
+	l = back(u)
+	l.log = nil
+	l.gets("describe", refused).does(Metadata{Topics: []assign.Topic{u}}).did() // it does what it can
+}
+
 // R-C16: foreign members may claim under an EAGER assignor. They keep what they claim for this round.
 func TestForeignClaims(t *testing.T) {
 	l := newLife(t, Config{}).subscribes("t").leads(1, rg, memberOf("a", wants("", t)), memberOf("m", wants("", t)), memberOf("z", wants("t-0 t-1", t))).does(topic(3))

@@ -68,7 +68,9 @@ type Machine struct {
 type round struct {
 	narrowed bool // what was offered withholds something
 	leader   bool
-	skips    bool // a static leader that has come back: it makes no plan (KIP-814)
+	skips    bool     // a static leader that has come back: it makes no plan (KIP-814)
+	back     bool     // a static member that has come back, perhaps to a plan made without it
+	unsure   []string // topics of which such a member has nothing, while it finds out whether somebody has
 	members  []assign.Member
 	sync     *kmsg.SyncGroupRequest
 	next     set // the assignment

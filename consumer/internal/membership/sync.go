@@ -139,8 +139,6 @@ func (m *Machine) complete() {
 		m.prepare(m.again)
 	default:
 		m.watch()
-		if m.phase == steady && m.led != nil && m.led.unknown {
-			m.audit()
-		}
+		m.audit()
 	}
 }
