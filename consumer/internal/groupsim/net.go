@@ -47,16 +47,13 @@ func (i *incarnation) send(req kmsg.Request, done func(resp any, err error)) {
 			return
 		}
 		resp = asSent(req, resp)
-		i.later(distance(d), func() { c.end(resp, nil) })
+		i.later(w.travels(), func() { c.end(resp, nil) })
 	}
 	if w.happens(w.script.Lost) {
 		i.later(d.between(0, time.Second), broken)
 		return
 	}
-	there := distance(d)
-	if w.happens(w.script.Late) { // as late as a network with retransmissions makes it
-		there = d.between(0, 15*time.Second)
-	}
+	there := w.travels()
 	i.deliver(req, there, answer)
 	if w.happens(w.script.Twice) {
 		i.deliver(req, there+d.between(0, 3*time.Second), func(any) {})
@@ -106,6 +103,18 @@ func joinsOrSyncs(req kmsg.Request) bool {
 		return true
 	}
 	return false
+}
+
+// travels is how long a message is under way: some are as late as a network with retransmissions makes them.
+func (w *world) travels() time.Duration {
+	switch d := w.dice; {
+	case w.happens(w.script.Late):
+		return d.between(0, 15*time.Second)
+	case d.n(16) == 0:
+		return d.between(0, 300*time.Millisecond)
+	default:
+		return distance(d)
+	}
 }
 
 func distance(d *dice) time.Duration { return d.between(200*time.Microsecond, 10*time.Millisecond) }

@@ -21,7 +21,7 @@ func Plan(seed uint64) *Script {
 	p.life = pick(d, upgrades, upgrades, twoBounces, twoBounces, orders, fleets, fleets, intruders, foreigners, statics)
 	p.life(p)
 	p.faults()
-	p.s.Calm = p.now + d.between(0, 4*time.Second)
+	p.s.Calm = (p.now + d.between(0, 4*time.Second)).Round(time.Millisecond)
 	slices.SortStableFunc(p.s.Lines, func(a, b Line) int { return int(a.At - b.At) })
 	return p.s
 }
@@ -32,9 +32,7 @@ type planner struct {
 	s     *Script
 	now   time.Duration
 	names []string
-	fixed map[string]bool // what has a group.instance.id
 	life  func(*planner)
-	quiet bool // no faults: the point is to come somewhere
 }
 
 func (p *planner) line(format string, args ...any) {

@@ -69,7 +69,7 @@ func (w *world) live(calm time.Time) {
 		case missing != "":
 			settled = w.now
 			if w.now.After(calm.Add(patient)) {
-				if w.judge.unled() {
+				if w.judge.forgiven() {
 					return
 				}
 				w.judge.violates("liveness", "%v after the last fault: %s", patient, missing)

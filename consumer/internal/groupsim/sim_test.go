@@ -56,7 +56,7 @@ func seeds() uint64 {
 	case testing.Short():
 		return 300
 	}
-	return 1500
+	return 3000
 }
 
 // Nothing that must hold is broken, whatever happens to a group, and every row of R-C.3 comes up. SKEIN_SIM_SEEDS asks for more
