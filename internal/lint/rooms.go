@@ -81,7 +81,7 @@ var rooms = map[string]room{
 	"consumer/internal/acks":       {Pure: true},
 	"consumer/internal/figures":    {Pure: true},
 	"consumer/internal/lanes":      {Pure: true, Rooms: []string{"consumer/internal/membership"}},
-	"consumer/internal/groupsim":   {Pure: true, Rooms: []string{"assign", "consumer/internal/membership", "internal/group", "internal/machine"}, Others: []string{kmsg, kerr}},
+	"consumer/internal/groupsim":   {Pure: true, Rooms: []string{"assign", "consumer/internal/membership", "internal/group", "internal/grouptags", "internal/machine"}, Others: []string{kmsg, kerr}},
 	"consumer/internal/membership": {Pure: true, Rooms: []string{"assign", "internal/grouptags"}, Others: []string{kmsg, kerr}},
 	"consumer/internal/onebounce":  {Pure: true},
 	"consumer/internal/reset":      {Pure: true},
