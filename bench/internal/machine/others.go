@@ -45,6 +45,10 @@ func (w *Watch) Others() (float64, error) {
 	return max(0, others.Seconds()/(total-w.total).Seconds()), nil
 }
 
+// OwnTime is the processor time that this process has used, and its children
+// that have ended.
+func OwnTime() (time.Duration, error) { return ownTime() }
+
 func (w *Watch) ourTime() (time.Duration, error) {
 	ours, err := ownTime()
 	if err != nil || w.broker == 0 {
