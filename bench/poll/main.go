@@ -131,7 +131,7 @@ func ofSize(ctx context.Context, o options, addr string, size int, progress io.W
 	for round := range o.rounds {
 		for i := range all {
 			reader := all[(i+round)%len(all)]
-			s, err := child(ctx, o, reader, addr, topic, fmt.Sprintf("%s-%d-%d", topic, round, i), count*9/10)
+			s, err := child(ctx, o, reader, addr, topic, fmt.Sprintf("%s-%d-%d", topic, round, i), count)
 			if err != nil {
 				return nil, err
 			}
@@ -142,8 +142,7 @@ func ofSize(ctx context.Context, o options, addr string, size int, progress io.W
 	return samples, nil
 }
 
-// child reads in a process of its own. A tenth of the topic is left for the
-// first poll, which does not count.
+// child reads the whole topic in a process of its own.
 func child(ctx context.Context, o options, reader, addr, topic, group string, count int) (s sample, err error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -30,7 +30,7 @@ func TestEachReaderReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.records = map[int]int{100: 20_000, 1024: 20_000}
+	o.records = map[int]int{100: 200_000, 1024: 20_000}
 	var out, progress bytes.Buffer
 	if err := measure(t.Context(), o, t.TempDir(), &out, &progress); err != nil {
 		t.Fatalf("%v\n%s", err, progress.String())

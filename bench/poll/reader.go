@@ -134,19 +134,24 @@ func openConsumer(addr, topic, group string, most int) (func(context.Context) (i
 // readPatience only ends a hang.
 const readPatience = 2 * time.Minute
 
-// read polls until count records have come. What it costs to connect, to join,
-// and to have the first ones is left out.
-func read(poll func(context.Context) (int, int, error), count int) (s sample, err error) {
+// read polls until all count records have come. What it costs to connect, to
+// join, and to have those of the first poll is left out.
+func read(poll func(context.Context) (int, int, error), count int) (s sample, _ error) {
 	ctx, cancel := context.WithTimeout(context.Background(), readPatience)
 	defer cancel()
-	if _, _, err := poll(ctx); err != nil {
+	first, _, err := poll(ctx)
+	if err != nil {
 		return s, fmt.Errorf("polling for the first records: %w", err)
 	}
-	began, before, cpu := time.Now(), allocated(), time.Duration(0)
-	if cpu, err = machine.OwnTime(); err != nil {
+	if first == count {
+		return s, fmt.Errorf("one poll brought all %d records: give it more", count)
+	}
+	cpu, err := machine.OwnTime()
+	if err != nil {
 		return s, err
 	}
-	for bytes := 0; s.Records < count; {
+	began, before := time.Now(), allocated()
+	for bytes := 0; first+s.Records < count; {
 		n, size, err := poll(ctx)
 		if err != nil {
 			return s, fmt.Errorf("polling after %d records of %d bytes: %w", s.Records, bytes, err)
