@@ -55,10 +55,9 @@ func run(s *Script, seams seams, trace bool) *Result {
 func (w *world) live(calm time.Time) {
 	settled := calm
 	look := calm
-	for len(w.events) > 0 && (len(w.judge.found) == 0 || w.seams.on && len(w.judge.found) < most) {
-		e := w.events[0]
-		w.pop()
-		w.now = e.at
+	for len(w.events.heap) > 0 && (len(w.judge.found) == 0 || w.seams.on && len(w.judge.found) < most) {
+		e := w.events.pop()
+		w.now = w.start.Add(e.at)
 		e.do()
 		if !w.calm || w.now.Before(look) {
 			continue

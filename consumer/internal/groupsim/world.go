@@ -1,7 +1,6 @@
 package groupsim
 
 import (
-	"container/heap"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,7 +16,6 @@ type world struct {
 	now    time.Time
 	start  time.Time
 	events queue
-	seq    uint64
 	dice   *dice // of the network
 	calm   bool
 
@@ -41,40 +39,10 @@ type seams struct {
 	commit  func(p *process, next int64) int64 // what is committed in the place of what was reached
 }
 
-type event struct {
-	at  time.Time
-	seq uint64
-	do  func()
-}
-
-type queue []event
-
-func (q queue) Len() int { return len(q) }
-func (q queue) Less(i, j int) bool {
-	if !q[i].at.Equal(q[j].at) {
-		return q[i].at.Before(q[j].at)
-	}
-	return q[i].seq < q[j].seq
-}
-func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *queue) Push(x any)   { *q = append(*q, x.(event)) }
-func (q *queue) Pop() any {
-	old := *q
-	e := old[len(old)-1]
-	old[len(old)-1] = event{}
-	*q = old[:len(old)-1]
-	return e
-}
-
 // at has something done at a moment, in order of moments and then of calls.
-func (w *world) at(t time.Time, do func()) {
-	w.seq++
-	heap.Push(&w.events, event{t, w.seq, do})
-}
+func (w *world) at(t time.Time, do func()) { w.events.push(t.Sub(w.start), do) }
 
 func (w *world) after(d time.Duration, do func()) { w.at(w.now.Add(d), do) }
-
-func (w *world) pop() { heap.Pop(&w.events) }
 
 // say writes into the trace.
 func (w *world) say(format string, args ...any) {
