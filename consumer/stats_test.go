@@ -44,7 +44,7 @@ func TestStatsOfAMember(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.topic("t", 3)
 		cfg := w.config()
-		cfg.Listener.Assigned = func(context.Context, Rebalance) error { time.Sleep(250 * time.Millisecond); return nil } // inside a bubble
+		cfg.Listener.Assigned = func(context.Context, Rebalance) error { <-time.After(250 * time.Millisecond); return nil }
 		a := w.member("a", cfg, "t")
 		a.figures(map[string]float64{"last-heartbeat-seconds-ago": -1, "last-rebalance-seconds-ago": -1, "protocol-mode": 0})
 		pass(10*time.Second + 500*time.Millisecond)
