@@ -29,6 +29,7 @@ type judge struct {
 	touched    time.Time         // when the group or what it reads last changed by anything but its own rounds
 	since      int               // rounds begun after that
 	led        bool              // by one of ours
+	lost       int               // callbacks that told of lost partitions
 	failover   bool              // since the last round that was stored
 }
 
@@ -93,8 +94,8 @@ func (j *judge) owns(i *incarnation, at partition) {
 	}
 }
 
-// excuses says that one of them follows what was selected without any safeguard, as franz-go does, and that the generation is not
-// led by one of ours, which would have held back what it claims (R-C16, row M20).
+// excuses says that one of them follows what was selected without any safeguard, as franz-go does, and that not all generations
+// were led by ours, which would have held back what it claims (R-C16, row M20).
 func (j *judge) excuses(all ...*incarnation) bool {
 	return slices.ContainsFunc(all, func(i *incarnation) bool { return i.spec.code == 'F' }) && !j.led
 }
@@ -132,7 +133,7 @@ func (j *judge) joined(i *incarnation, req *kmsg.JoinGroupRequest, resp *kmsg.Jo
 	if resp.Generation > j.generation {
 		j.generation = resp.Generation
 		lead := j.ids[resp.LeaderID]
-		j.led = lead != nil && lead.of.spec.ours()
+		j.led = j.led && lead != nil && lead.of.spec.ours()
 		j.rounds, j.began = j.rounds+1, j.w.now
 		j.since++
 	}

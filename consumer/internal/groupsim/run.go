@@ -14,6 +14,7 @@ type Result struct {
 	Violations                    []Violation
 	Rows                          map[string]int
 	Generations, Processed, Twice int64
+	Lost                          int    // callbacks that told of lost partitions
 	Trace                         string // what happened, if it was asked for
 }
 
@@ -32,7 +33,7 @@ func run(s *Script, seams seams, trace bool) *Result {
 		script: s, seams: seams, now: start, start: start, dice: newDice(s.Seed, "network"), logs: map[partition]*log{},
 		procs: map[string]*process{}, tracing: trace,
 	}
-	w.judge = judge{w: w, rows: map[string]int{}, ids: map[string]*life{}, lives: map[string]string{}}
+	w.judge = judge{w: w, led: true, rows: map[string]int{}, ids: map[string]*life{}, lives: map[string]string{}}
 	for _, t := range s.Topics {
 		w.setTopic(t.Name, t.Partitions)
 	}
@@ -83,7 +84,7 @@ func (w *world) live(calm time.Time) {
 }
 
 func (w *world) result() *Result {
-	r := &Result{Violations: w.judge.found, Rows: w.judge.rows, Generations: int64(w.judge.rounds), Trace: w.trace.String()}
+	r := &Result{Violations: w.judge.found, Rows: w.judge.rows, Generations: int64(w.judge.rounds), Lost: w.judge.lost, Trace: w.trace.String()}
 	for _, l := range w.logs {
 		r.Processed, r.Twice = r.Processed+l.processed, r.Twice+l.twice
 	}

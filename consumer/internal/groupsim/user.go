@@ -141,6 +141,9 @@ func (i *incarnation) committed(resp any, err error, g membership.Generation, se
 // runs runs a callback (R-B18). What is revoked is committed in it; what is lost cannot be.
 func (i *incarnation) runs(c *membership.Call) {
 	i.callback = c
+	if c.Callback == membership.Lost {
+		i.p.w.judge.lost++
+	}
 	i.p.w.say("%s runs the callback for %v %v", i.name(), c.Callback, c.Partitions)
 	takes := i.p.dice.between(0, 20*time.Millisecond)
 	if i.p.w.happens(i.p.w.script.Slow) {
