@@ -12,6 +12,7 @@ func (d *driver) call(m *membership.Call) {
 	c := &call{Call: *m, generation: d.machine.Generation().ID, deadline: d.deadline()}
 	c.over, c.end = context.WithCancelCause(context.Background())
 	d.current = c
+	d.logCall(c)
 	if d.machine.Expelled() && m.Callback != membership.Lost {
 		c.end(ErrExpelled)
 	}

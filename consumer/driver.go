@@ -155,6 +155,7 @@ func (d *driver) carry(out membership.Output) {
 		d.want(out.Want)
 	}
 	if out.Fatal {
+		d.c.log.Error("the membership has ended: close the consumer", "group", d.c.cfg.Group, "err", out.Err)
 		d.c.desk.fail(out.Err, true)
 	}
 	if out.Call != nil {
@@ -215,10 +216,8 @@ func (d *driver) silent() time.Time {
 }
 
 func (d *driver) request(req kmsg.Request) (kmsg.Response, error) {
-	if join, ok := req.(*kmsg.JoinGroupRequest); ok {
-		if refusal := d.c.refuses(d.life, join); refusal != nil {
-			return refusal, nil
-		}
+	if join, ok := req.(*kmsg.JoinGroupRequest); ok && join.InstanceID != nil {
+		return d.c.joinStatic(d.life, join)
 	}
 	return d.c.kafka.Request(d.life, req)
 }

@@ -3,6 +3,8 @@ package consumer
 import (
 	"context"
 	"log/slog"
+
+	"github.com/skeinstream/skein/consumer/internal/membership"
 )
 
 // tell passes an event on: to the log, the hooks and the figures.
@@ -13,6 +15,22 @@ func (d *driver) tell(e Event) {
 	d.c.stats.event(e)
 	d.c.cfg.Hooks.event(e)
 	d.c.logEvent(e)
+}
+
+// logCall says which partitions come and go.
+func (d *driver) logCall(c *call) {
+	if len(c.Partitions) == 0 {
+		return
+	}
+	level, msg := slog.LevelInfo, "partitions are assigned"
+	switch c.Callback {
+	case membership.Revoked:
+		msg = "partitions are revoked"
+	case membership.Lost:
+		level, msg = slog.LevelWarn, "partitions are lost"
+	case membership.Assigned:
+	}
+	d.c.log.Log(context.Background(), level, msg, "group", d.c.cfg.Group, "generation", c.generation, "partitions", names(c.Partitions))
 }
 
 // logEvent writes one line for each change of state (R-I5).

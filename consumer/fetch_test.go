@@ -13,6 +13,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kversion"
 )
 
 // Where a partition begins without a committed offset.
@@ -325,4 +327,65 @@ func TestReadCommitted(t *testing.T) {
 		a.close()
 		w.hasCommitted("t", map[int32]int64{0: 6})
 	})
+}
+
+// R-D24: offsets that an open transaction is to decide are waited for, and then those that it has left behind.
+func TestUnstableOffsets(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.topic("t", 1)
+		w.writes("t", 0, 10)
+		cfg := w.config()
+		cfg.ReadCommitted, cfg.ManualCommit = true, true
+		a := w.idler("a", cfg, "t")
+		a.next(10)
+		byName := kversion.Stable()
+		byName.SetMaxKeyVersion(int16(kmsg.TxnOffsetCommit), 5)
+		p := w.client(kgo.TransactionalID("x"), kgo.DefaultProduceTopic("u"), kgo.AllowAutoTopicCreation(), kgo.MaxVersions(byName))
+		defer p.Close()
+		w.sendsOffset(p, a.GroupMetadata(), 7)
+		a.close()
+		b := w.member("b", cfg, "t")
+		pass(15 * time.Second)
+		if b.count() != 0 {
+			t.Errorf("it handled %d records while the offset was not decided", b.count())
+		}
+		if err := p.EndTransaction(context.Background(), kgo.TryCommit); err != nil {
+			t.Fatal(err)
+		}
+		pass(15 * time.Second)
+		if b.count() != 3 {
+			t.Errorf("it handled %v, want what is after offset 7", b.handled)
+		}
+		b.close()
+	})
+}
+
+// sendsOffset puts an offset of t-0 into a new transaction, which is left open.
+func (w *world) sendsOffset(p *kgo.Client, g GroupMetadata, at int64) {
+	w.t.Helper()
+	if err := p.BeginTransaction(); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := p.ProduceSync(context.Background(), kgo.StringRecord("x")).FirstErr(); err != nil {
+		w.t.Fatal(err)
+	}
+	id, epoch, err := p.ProducerID(context.Background())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	add := kmsg.NewPtrAddOffsetsToTxnRequest()
+	add.TransactionalID, add.ProducerID, add.ProducerEpoch, add.Group = "x", id, epoch, g.Group
+	if resp, err := add.RequestWith(context.Background(), p); err != nil || resp.ErrorCode != 0 {
+		w.t.Fatalf("adding offsets: %+v, %v", resp, err)
+	}
+	commit := kmsg.NewPtrTxnOffsetCommitRequest()
+	commit.TransactionalID, commit.ProducerID, commit.ProducerEpoch = "x", id, epoch
+	commit.Group, commit.Generation, commit.MemberID = g.Group, g.Generation, g.Member
+	topic, partition := kmsg.NewTxnOffsetCommitRequestTopic(), kmsg.NewTxnOffsetCommitRequestTopicPartition()
+	partition.Offset = at
+	topic.Topic, topic.Partitions = "t", append(topic.Partitions, partition)
+	commit.Topics = append(commit.Topics, topic)
+	if resp, err := commit.RequestWith(context.Background(), p); err != nil || resp.Topics[0].Partitions[0].ErrorCode != 0 {
+		w.t.Fatalf("committing: %+v, %v", resp, err)
+	}
 }

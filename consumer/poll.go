@@ -56,7 +56,7 @@ func (c *Consumer) fetch(ctx context.Context) Batch {
 	if b, _ := c.accept(c.takeHeld()); len(b.Partitions) > 0 {
 		return b
 	}
-	b, troubled := c.accept(c.kafka.PollRecords(nil, c.cfg.MaxPollRecords)) //nolint:staticcheck // nil: do not wait
+	b, troubled := c.accept(c.buffered(c.cfg.MaxPollRecords))
 	if len(b.Partitions) > 0 {
 		return b
 	}
@@ -138,9 +138,15 @@ func (c *Consumer) sit(ctx context.Context) error {
 
 func (c *Consumer) rise() { <-c.seat }
 
+// buffered is what franz-go has fetched already, at most n records; less than 0 is all. The tap is open.
+func (c *Consumer) buffered(n int) kgo.Fetches {
+	var now context.Context // none: franz-go does not wait then
+	return c.kafka.PollRecords(now, n)
+}
+
 // forget has franz-go fetch partitions no more. What it has of others is kept, since it forgets all when it forgets one (R-B5).
 func (c *Consumer) forget(list []*partition) {
-	c.held = append(c.held, c.kafka.PollRecords(nil, -1)...) //nolint:staticcheck // nil: do not wait
+	c.held = append(c.held, c.buffered(-1)...)
 	c.dropHeld(keys(list))
 	c.kafka.RemoveConsumePartitions(byTopic(keys(list)))
 }

@@ -281,32 +281,6 @@ func compare(a, b TopicPartition) int {
 	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
 }
 
-// knowTopics takes note of how many partitions topics have. Those that come into a subscription which has begun are new altogether.
-func (t *table) knowTopics(counts map[string]int32, first bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	known := map[string]int32{}
-	for topic, n := range counts {
-		before, ok := t.known[topic]
-		switch {
-		case ok:
-			n = before
-		case !first:
-			n = 0
-		}
-		known[topic] = n
-	}
-	t.known = known
-}
-
-// isNew says that a partition has appeared since its topic was subscribed to.
-func (t *table) isNew(tp TopicPartition) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	n, ok := t.known[tp.Topic]
-	return ok && tp.Partition >= n
-}
-
 // displace says that the position is not good: another one has to be found.
 func (t *table) displace(p *partition) {
 	t.mu.Lock()
@@ -326,20 +300,4 @@ func (t *table) at(p *partition) place {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return p.position
-}
-
-// displaceTopic is displace for all partitions of a topic, of which nothing is known any more.
-func (t *table) displaceTopic(topic string) (list []*partition) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, p := range t.partitions {
-		if p.Topic == topic && p.placed && !p.stopped {
-			p.placed, p.position, p.done, p.committed = false, nowhere, nowhere, nowhere
-			list = append(list, p)
-		}
-	}
-	if t.known != nil {
-		t.known[topic] = 0
-	}
-	return list
 }

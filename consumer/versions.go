@@ -11,17 +11,21 @@ import (
 // be a dynamic one in silence.
 const staticSince = 5
 
-// refuses answers in the broker's place if it is too old for static members.
-func (c *Consumer) refuses(ctx context.Context, join *kmsg.JoinGroupRequest) kmsg.Response {
-	if join.InstanceID == nil {
-		return nil
+// joinStatic joins as a static member, or answers in the broker's place that it has none.
+func (c *Consumer) joinStatic(ctx context.Context, join *kmsg.JoinGroupRequest) (kmsg.Response, error) {
+	refusal := kmsg.NewPtrJoinGroupResponse()
+	refusal.ErrorCode = kerr.UnsupportedVersion.Code
+	if highest, known := c.highest(ctx, join.Key()); known && highest < staticSince {
+		return refusal, nil
 	}
-	if highest, known := c.highest(ctx, join.Key()); !known || highest >= staticSince {
-		return nil
+	resp, err := join.RequestWith(ctx, c.kafka)
+	if err != nil {
+		return nil, err
 	}
-	resp := kmsg.NewPtrJoinGroupResponse()
-	resp.ErrorCode = kerr.UnsupportedVersion.Code
-	return resp
+	if resp.Version < staticSince { // Config.Cluster.Options have franz-go speak an old version
+		return refusal, nil
+	}
+	return resp, nil
 }
 
 // highest is the newest version that the cluster has of a request.
