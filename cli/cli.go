@@ -84,7 +84,11 @@ A first minute:
   skein serve                                  start a broker (another terminal for the rest)
   skein topic create greetings
   echo "hello, world" | skein produce greetings
-  skein consume greetings --exit-at-end`,
+  skein consume greetings --exit-at-end
+
+And a group of consumers that does not stop, on a broker of its own:
+
+  skein demo upgrade`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -20,8 +20,11 @@ func Usual() Size { return Size{80, 24} }
 // Fits says that frames can be drawn.
 func (z Size) Fits() bool { return z.Columns >= 72 && z.Rows >= 21 }
 
-// Frame is the whole picture, a line an element, none longer than the terminal is wide.
+// Frame is the whole picture, a line an element, and not larger than the terminal, which may have become small meanwhile.
 func Frame(s *story.State, where string, z Size, style Style) []string {
+	if !z.Fits() {
+		return []string{cut("too small to draw: 72 by 21", z.Columns)}
+	}
 	lines := heading(s, where, z, style)
 	lines = append(lines, style.dim(row(z, "MEMBER", "CODE", "OFFERS", "PROTOCOL", "GEN", "OWNS")))
 	for _, m := range s.Members {

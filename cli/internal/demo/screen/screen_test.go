@@ -99,9 +99,9 @@ var colours = regexp.MustCompile("\x1b\\[[0-9]*m")
 // Colours add nothing but colours, and no line is wider or frame higher than the terminal.
 func TestFramesFit(t *testing.T) {
 	s := drawn(t)
-	for _, z := range []Size{{72, 21}, {80, 24}, {100, 30}, {250, 60}} {
-		if !z.Fits() {
-			t.Errorf("%v is too small", z)
+	for _, z := range []Size{{72, 21}, {80, 24}, {100, 30}, {250, 60}, {40, 10}, {1, 1}} {
+		if z.Fits() != (z.Columns >= 72) {
+			t.Errorf("%v fits: %v", z, z.Fits())
 		}
 		plain := Frame(s, strings.Repeat("kafka.example.com:9092,", 9), z, Style{})
 		coloured := Frame(s, strings.Repeat("kafka.example.com:9092,", 9), z, Style{Colour: true})
