@@ -34,10 +34,10 @@ type upgradeMember struct {
 	InstanceID string   `json:"instance_id,omitempty"`
 	ClientID   string   `json:"client_id"`
 	Host       string   `json:"host"`
-	Offers     []string `json:"offers"` // null: not told
-	Withholds  []string `json:"withholds,omitempty"`
-	Claims     int      `json:"claims"`   // partitions that it said it owned when it joined
-	Assigned   int      `json:"assigned"` // partitions that it has
+	Offers     []string `json:"offers"`    // null: not told
+	Withholds  []string `json:"withholds"` // null: it never holds anything back
+	Claims     int      `json:"claims"`    // partitions that it said it owned when it joined
+	Assigned   int      `json:"assigned"`  // partitions that it has
 	Version    *int16   `json:"subscription_version"`
 }
 
@@ -66,7 +66,7 @@ func newUpgradeCheck(g groups.Group, facts groups.Facts, names upgrade.Names, ta
 }
 
 func judgedMember(g groups.Group, m groups.Member) upgrade.Member {
-	out := upgrade.Member{ID: m.ID, Static: m.InstanceID != "", Offers: m.Offers, Withholds: m.Withholds, Listed: m.Offers != nil, Claims: m.Owned.Len(), Version: -1}
+	out := upgrade.Member{ID: m.ID, Static: m.InstanceID != "", Offers: m.Offers, Withholds: m.Withholds, Listed: m.Offers != nil, Follows: m.Withholds != nil, Claims: m.Owned.Len(), Version: -1}
 	if !out.Listed {
 		out.Offers = []string{g.Assignor}
 	}

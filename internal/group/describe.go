@@ -49,7 +49,7 @@ func (g *Group) describeMember(who *member, version int16) kmsg.DescribeGroupsRe
 	}
 	if version >= 5 {
 		out.UnknownTags.Set(grouptags.DescribeOffers, grouptags.AppendNames(nil, who.offers))
-		if len(who.withheld) > 0 {
+		if who.withheld != nil {
 			out.UnknownTags.Set(grouptags.DescribeWithheld, grouptags.AppendNames(nil, who.withheld))
 		}
 	}

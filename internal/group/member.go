@@ -18,7 +18,7 @@ type member struct {
 	session   time.Duration
 	rebalance time.Duration
 	// offers are the protocols that may be selected, in the member's order; withheld are those that it could offer but holds
-	// back while it owns partitions (R-C15).
+	// back while it owns partitions (R-C15). An empty list is that of a member which would, nil of one which never does.
 	offers, withheld []grouptags.Protocol
 	assignment       []byte
 

@@ -69,7 +69,7 @@ func (g *Group) storedMember(who *member, version int16) kmsg.GroupMetadataValue
 	v.Subscription, v.Assignment = who.metadata(*g.protocol), who.assignment
 	if version >= groupValueTagged {
 		v.UnknownTags.Set(grouptags.StoredOffers, storedProtocols(who.offers, v.Subscription))
-		if len(who.withheld) > 0 {
+		if who.withheld != nil {
 			v.UnknownTags.Set(grouptags.StoredWithheld, storedProtocols(who.withheld, v.Subscription))
 		}
 	}

@@ -22,6 +22,8 @@ type Group struct {
 	Consumer bool
 	// Names are assignors that this package does not know: true for those that support COOPERATIVE.
 	Names Names
+
+	all Names // with those that are known anyway
 }
 
 // Broker is what of a broker counts here.
@@ -46,6 +48,8 @@ type Member struct {
 	// is false), Offers is the selected name alone.
 	Offers, Withholds []string
 	Listed            bool
+	// Follows: its protocol follows the selection, and it would hold back what it has to. Only our consumer says so.
+	Follows bool
 	// Claims are how many partitions it said it owned when it joined: only a COOPERATIVE member has any to claim.
 	Claims int
 	// Version is that of its subscription. Code from before Kafka 2.4 writes 0, and has no cooperative assignor.

@@ -36,6 +36,7 @@ type Forecast struct {
 
 // Restart says what becomes of a group whose members are restarted, one after the other, with a target's list.
 func (g Group) Restart(t Target) Forecast {
+	g.all = g.names()
 	if t.Consumer || g.Consumer {
 		return g.toOrFromConsumer(t)
 	}

@@ -25,6 +25,7 @@ type Holder struct {
 
 // Look says what a group runs.
 func (g Group) Look() State {
+	g.all = g.names()
 	s := State{Assignor: g.Assignor, HeldBack: []Holder{}, Told: true, Why: []string{}}
 	if g.Consumer {
 		s.Protocol = Cooperative
@@ -55,7 +56,7 @@ func (g Group) protocol(n Names) string {
 	coop, eager := 0, 0
 	for _, m := range g.Members {
 		switch {
-		case m.coop(n):
+		case g.coop(m):
 			coop++
 		case m.Listed:
 			eager++
@@ -74,7 +75,7 @@ func (g Group) protocol(n Names) string {
 
 // holdsBack says why a member keeps the group EAGER, or "".
 func (g Group) holdsBack(m Member, n Names) string {
-	if len(n.unknown(m.Offers, m.Withholds)) > 0 || m.coop(n) {
+	if len(n.unknown(m.Offers, m.Withholds)) > 0 || g.coop(m) {
 		return ""
 	}
 	list := strings.Join(m.Offers, ", ")
@@ -83,10 +84,12 @@ func (g Group) holdsBack(m Member, n Names) string {
 		return "it offers [" + list + "], and nothing COOPERATIVE"
 	case m.old(n):
 		return "its subscription has version 0: code from before Kafka 2.4, which has nothing COOPERATIVE"
-	case m.Listed && !n[m.Offers[0]]:
+	case m.Listed && c == both && !n[m.Offers[0]]:
 		return "it offers [" + list + "], an EAGER assignor first"
+	case m.Listed && c == both && m.Follows:
+		return "" // it follows what the others have selected
 	case m.Listed && c == both:
-		return "it offers [" + list + "]: a stock client stays EAGER while an EAGER assignor is in its list, ours switches at its next rebalance"
+		return "it offers [" + list + "]: a client whose protocol is fixed stays EAGER while an EAGER assignor is in its list"
 	}
 	return ""
 }
@@ -99,9 +102,9 @@ func (g Group) whyProtocol(s State, n Names) (lines []string) {
 	case !cooperative:
 		lines = append(lines, fmt.Sprintf("the assignor %s knows EAGER alone: all members give up all partitions at each rebalance", g.Assignor))
 	case s.Protocol == Cooperative:
-		lines = append(lines, fmt.Sprintf("%s: members keep what need not move", howMany(g.count(n), len(g.Members))))
+		lines = append(lines, fmt.Sprintf("%s: members keep what need not move", howMany(g.count(), len(g.Members))))
 	case s.Protocol == Mixed:
-		lines = append(lines, fmt.Sprintf("%s; the others give up everything at each rebalance", howMany(g.count(n), len(g.Members))))
+		lines = append(lines, fmt.Sprintf("%s; the others give up everything at each rebalance", howMany(g.count(), len(g.Members))))
 	case s.Protocol == Untold:
 		lines = append(lines, fmt.Sprintf("%s supports both, and no member has claimed any partition yet: this broker does not tell whether they are to keep them at the next rebalance", g.Assignor))
 	default:
@@ -121,9 +124,9 @@ func howMany(coop, all int) string {
 }
 
 // count counts the members that are seen to run COOPERATIVE.
-func (g Group) count(n Names) (coop int) {
+func (g Group) count() (coop int) {
 	for _, m := range g.Members {
-		if m.coop(n) {
+		if g.coop(m) {
 			coop++
 		}
 	}

@@ -10,6 +10,7 @@ const (
 	either                   // all offer both kinds, or some do and the others COOPERATIVE ones alone
 	coopAlone                // all offer COOPERATIVE ones alone
 	withholds                // members hold EAGER ones back
+	climbed                  // members run COOPERATIVE, and the broker still has their whole lists
 	unguarded                // members own partitions and offer EAGER ones all the same
 	untoldEager              // no lists are told, an EAGER one is selected
 	untoldCoop               // no lists are told, and members claim what they own
@@ -30,6 +31,8 @@ func (g Group) shape() shape {
 		return holdsEager
 	case some(func(m Member) bool { return len(m.Withholds) > 0 }):
 		return withholds
+	case some(g.climbed):
+		return climbed
 	case some(of(both)):
 		return either
 	case !some(func(m Member) bool { return !m.Listed }):
@@ -72,13 +75,13 @@ func rows() []row {
 		{id: "M9", there: []shape{either, untoldFresh}, comes: both, front: coopFirst, client: Skein},
 		{id: "M4", there: []shape{either, untoldFresh}, comes: both, front: eagerFirst},
 		{id: "M5", there: []shape{either, untoldEager, untoldFresh}, comes: coopOnly},
-		{id: "M10", there: []shape{either, untoldFresh}, comes: eagerOnly},
+		{id: "M10", there: []shape{either, climbed, untoldFresh}, comes: eagerOnly},
 		{id: "M7", there: []shape{coopAlone, untoldCoop}, comes: eagerOnly},
 		{id: "M8", there: []shape{coopAlone, untoldCoop}, comes: both},
 		{id: "M11", there: []shape{withholds}, comes: eagerOnly},
-		{id: "M12", there: []shape{withholds}, comes: both, front: eagerFirst},
-		{id: "M13", there: []shape{withholds, coopAlone, untoldCoop}, comes: coopOnly},
-		{id: "M13", there: []shape{withholds}, comes: both},
+		{id: "M12", there: []shape{withholds, climbed}, comes: both, front: eagerFirst},
+		{id: "M13", there: []shape{withholds, climbed, coopAlone, untoldCoop}, comes: coopOnly},
+		{id: "M13", there: []shape{withholds, climbed}, comes: both},
 		{id: "M17", there: []shape{unguarded}, comes: eagerOnly},
 		{id: "M17", there: []shape{unguarded}, comes: both, front: eagerFirst},
 		{id: "M13", there: []shape{unguarded}, comes: both},

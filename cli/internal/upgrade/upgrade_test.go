@@ -17,13 +17,14 @@ func list(short string) (out []string) {
 }
 
 // group is one member a word: what it offers, "-" and what it holds back, "+" when it claims partitions, "!" when it is
-// static, "?" when the broker tells its selected name alone, "0" when its subscription has version 0.
+// static, "*" when it follows the selection, "?" when the broker tells its selected name alone, "0" when its subscription has version 0.
 func group(b Broker, assignor, members string) Group {
 	g := Group{Name: "g", Assignor: list(assignor)[0], Broker: b}
 	for i, word := range strings.Fields(members) {
-		offers, withholds, _ := strings.Cut(strings.TrimRight(word, "+!?0"), "-")
+		offers, withholds, _ := strings.Cut(strings.TrimRight(word, "+!?0*"), "-")
 		m := Member{ID: fmt.Sprintf("m%d", i+1), Offers: list(offers), Withholds: list(withholds), Version: 3}
 		m.Static, m.Listed = strings.Contains(word, "!"), !strings.Contains(word, "?")
+		m.Follows = m.Withholds != nil || strings.Contains(word, "*")
 		if strings.Contains(word, "+") {
 			m.Claims = 2
 		}
@@ -97,6 +98,10 @@ func TestTheMatrix(t *testing.T) {
 		{"M9", ours, "C", "CR CR", Skein, "CR", "go M9 1:" + cs + mixed + " 2:" + cs + coop},
 		{"M10", stock, "C", "C? C?", Stock, "R", "unclear M10 admitted maybe"},
 		{"M10, lists told", Broker{Skein: true}, "C", "CR CR", Stock, "R", "go M10 1:range" + eager},
+		{"M10, just climbed", ours, "C", "CR* CR*", Stock, "R", "go M10 1:range" + eager},
+		{"M12, just climbed", ours, "C", "CR* CR*", Skein, "RC", "go M12 1:" + cs + mixed + " 2:range" + eager},
+		{"M13, just climbed", ours, "C", "CR* CR*", Skein, "CR", "go M13 1:" + cs + coop},
+		{"M1, ours half way", ours, "R", "R CR* R", Skein, "CR", "go M1 1:range" + eager + " 2:" + cs + coop},
 		{"M11, on our broker", ours, "C", "C-R+ C-R+ C-R+", Stock, "R", "go M11 1:range" + eager},
 		{"M11, without union admission", Broker{Skein: true, Remembers: true}, "C", "C-R+ C-R+", Stock, "R", "stop M11 admitted no"},
 		{"M12, our consumer", ours, "C", "C-R+ C-R+ C-R+", Skein, "RC", "go M12 1:" + cs + mixed + " 3:range" + eager},
@@ -130,7 +135,7 @@ func TestTheMatrix(t *testing.T) {
 // TestEveryRestartHasARow: there is no group, list and client without one.
 func TestEveryRestartHasARow(t *testing.T) {
 	seen := map[string]bool{}
-	members := []string{"R", "RC", "CR", "C", "C+", "C-R+", "CR+", "R?", "R?0", "C?", "C?+", "S", "SC"}
+	members := []string{"R", "RC", "CR", "C", "C+", "C-R+", "CR*", "RC*", "CR+", "R?", "R?0", "C?", "C?+", "S", "SC"}
 	for _, b := range []Broker{ours, stock, {Skein: true}} {
 		for _, one := range members {
 			for _, other := range members {
@@ -184,6 +189,9 @@ func TestWhatAGroupRuns(t *testing.T) {
 		{"one holds all back", "R", "R CR CR", Eager, []string{"m1", "m2", "m3"}, true},
 		{"Java's default", "R", "RC RC", Eager, []string{"m1", "m2"}, true},
 		{"ours, settled", "C", "C-R+ C-R+", Cooperative, []string{}, true},
+		{"ours, just climbed", "C", "CR* CR*", Cooperative, []string{}, true},
+		{"ours, held by one", "R", "R CR*", Eager, []string{"m1"}, true},
+		{"ours, the other order", "R", "RC*", Eager, []string{"m1"}, true},
 		{"narrow lists", "C", "C C", Cooperative, []string{}, true},
 		{"on the way", "C", "C CR", Mixed, []string{"m2"}, true},
 		{"stock, both", "C", "CR CR", Eager, []string{"m1", "m2"}, true},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/skeinstream/skein/assign"
+	"github.com/skeinstream/skein/internal/grouptags"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -180,9 +181,11 @@ func (l *life) request(r Request) string {
 			l.t.Fatal(err)
 		}
 		kind, text = "join", fmt.Sprintf("join as %q with %v, owning %s of generation %d", req.MemberID, names, words(setOf(s.Owned)), s.Generation)
-		if req.UnknownTags.Len() > 0 {
-			text += ", and more held back"
-		}
+		req.UnknownTags.Each(func(_ uint32, b []byte) {
+			if names, err := grouptags.ReadNames(b); err != nil || len(names) > 0 {
+				text += ", and more held back"
+			}
+		})
 	case *kmsg.SyncGroupRequest:
 		kind, text = "sync", fmt.Sprintf("sync generation %d, plan of %d", req.Generation, len(req.GroupAssignment))
 	case *kmsg.HeartbeatRequest:

@@ -43,8 +43,8 @@ func (m *Machine) sendJoin() {
 		p.Name, p.Metadata = a.Name(), m.subscription(a)
 		req.Protocols = append(req.Protocols, p)
 	}
-	if list := m.protocols(withheld); list != nil {
-		req.UnknownTags.Set(grouptags.JoinWithheld, grouptags.AppendProtocols(nil, list))
+	if !m.cfg.Static { // also if there is nothing to hold back: that it would is told to who looks at the group
+		req.UnknownTags.Set(grouptags.JoinWithheld, grouptags.AppendProtocols(nil, m.protocols(withheld)))
 	}
 	m.send(req)
 }
