@@ -122,13 +122,9 @@ func (e *epochs) takesOver(c member.Client, offset int64, epoch int32) (first in
 	if err := kadm.NewClient(k).CommitAllOffsets(ctx, group, committed); err != nil {
 		e.t.Fatal(err)
 	}
-	cmd, err := c.Command(e.t.Context(), member.Arguments{Addr: e.addr, Group: group, Topic: topic, Name: "a", Assignors: "range",
-		Session: session, Heartbeat: heartbeat}.List()...)
-	if err != nil {
-		e.t.Fatal(err)
-	}
 	seen := member.NewObserver()
-	m, err := member.Start(seen, e.t.TempDir(), "a", cmd)
+	m, err := c.Start(e.t.Context(), seen, e.t.TempDir(), member.Arguments{Addr: e.addr, Group: group, Topic: topic, Name: "a", Assignors: "range",
+		Session: session, Heartbeat: heartbeat})
 	if err != nil {
 		e.t.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/skeinstream/skein/interop/internal/member"
 	"github.com/skeinstream/skein/interop/internal/report"
 	"github.com/skeinstream/skein/interop/internal/skein"
-	"github.com/skeinstream/skein/interop/internal/target"
 )
 
 var (
@@ -43,19 +42,17 @@ func TestGroupsOfEveryClientLiveThroughEverything(t *testing.T) {
 // prepare installs and builds all that can be had, once.
 func prepare(t *testing.T) []member.Client {
 	t.Helper()
-	if target.Named() == "skein" {
-		built, err := skein.Build(t.Context(), t)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Setenv(skein.EnvBinary, built)
+	built, err := skein.Build(t.Context(), t)
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Setenv(skein.EnvBinary, built)
 	goMember, err := member.BuildGo(t.Context(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var had []member.Client
-	for _, c := range member.All(goMember) {
+	for _, c := range member.All(goMember, built) {
 		if !strings.Contains(c.Name, *only) {
 			continue
 		}

@@ -9,7 +9,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -180,17 +179,8 @@ func (l *life) startAs(c member.Client, name, instance string) {
 	if !l.static {
 		instance, timeout = "", session
 	}
-	cmd, err := c.Command(l.t.Context(), member.Arguments{Addr: l.broker.Addr, Group: group, Topic: topic, Name: name, Assignors: l.assignor,
-		Instance: instance, Session: timeout, Heartbeat: heartbeat}.List()...)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	l.run(name, cmd)
-}
-
-func (l *life) run(name string, cmd *exec.Cmd) {
-	l.t.Helper()
-	m, err := member.Start(l.seen, l.dir, name, cmd)
+	m, err := c.Start(l.t.Context(), l.seen, l.dir, member.Arguments{Addr: l.broker.Addr, Group: group, Topic: topic, Name: name, Assignors: l.assignor,
+		Instance: instance, Session: timeout, Heartbeat: heartbeat})
 	if err != nil {
 		l.t.Fatal(err)
 	}

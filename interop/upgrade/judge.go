@@ -97,11 +97,12 @@ type judging struct {
 	verdict
 	partitions map[int32]*partition
 	marks      []phase
+	leaving    map[string]bool
 	calm       int64 // until when a start of the broker is felt
 }
 
 func newJudge(h history) *judging {
-	j := &judging{partitions: map[int32]*partition{}, marks: h.phases}
+	j := &judging{partitions: map[int32]*partition{}, leaving: map[string]bool{}, marks: h.phases}
 	if len(j.marks) == 0 {
 		j.marks = []phase{{math.MinInt64, "all"}}
 	}
@@ -143,7 +144,13 @@ func (j *judging) step(e member.Event) {
 		j.calm = math.MaxInt64
 	case member.Up:
 		j.calm = e.At + settling.Microseconds()
+	case member.Leaving:
+		j.leaving[e.Member] = true
 	case member.Lost:
+		if j.leaving[e.Member] { // in the middle of a rebalance that is called so; it has committed before
+			e.Kind = member.Revoked
+			break
+		}
 		// Whom a broker that is away does not answer may draw the same conclusion.
 		if e.At > j.calm {
 			j.expelled++

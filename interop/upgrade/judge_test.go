@@ -127,6 +127,21 @@ func TestEachViolationIsFound(t *testing.T) {
 	}
 }
 
+// TestWhoLeavesDuringARebalanceLosesNothing: clients call what they own lost then, having committed it. What is handled again is
+// a duplicate.
+func TestWhoLeavesDuringARebalanceLosesNothing(t *testing.T) {
+	h := goodHistory()
+	h.events[3].Kind = member.Lost
+	h.events = append(h.events, member.Event{At: 35, Member: "a", Kind: member.Leaving})
+	if v := judge(h); len(v.wrongs) > 0 {
+		t.Error(strings.Join(v.wrongs, "\n"))
+	}
+	h.events[5] = said(50, "b", member.Handled, 0, 8, 14)
+	if v := judge(h); v.counts != (counts{duplicates: 2}) {
+		t.Errorf("%v", v.counts)
+	}
+}
+
 // TestLossesWhileTheBrokerIsAwayAreNobodysFault: members that it does not answer may think the worst.
 func TestLossesWhileTheBrokerIsAwayAreNobodysFault(t *testing.T) {
 	h := goodHistory()

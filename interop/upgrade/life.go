@@ -65,6 +65,14 @@ type code struct {
 
 func (c code) String() string { return c.Name + " [" + c.assignors + "]" }
 
+// cooperative tells whether it may be in a group of members that are COOPERATIVE.
+func (c code) cooperative() bool { return strings.Contains(c.assignors, "cooperative-sticky") }
+
+// tells says that it ends when a group refuses it; others log it and try on.
+func (c code) tells() bool {
+	return strings.HasPrefix(c.Name, "java") || strings.HasPrefix(c.Name, "confluent")
+}
+
 // slot is a place in a fleet that one process takes after the other.
 type slot struct {
 	name    string
@@ -198,10 +206,8 @@ func (l *life) start(s *slot, c code) {
 
 func (l *life) run(name string, c code) *member.Process {
 	l.t.Helper()
-	cmd, err := c.Command(l.t.Context(), member.Arguments{Addr: l.w.broker.Addr, Group: l.name, Topic: l.name, Name: name,
-		Assignors: c.assignors, Session: session, Heartbeat: heartbeat}.List()...)
-	l.must(err)
-	process, err := member.Start(l.seen, l.dir, name, cmd)
+	process, err := c.Start(l.t.Context(), l.seen, l.dir, member.Arguments{Addr: l.w.broker.Addr, Group: l.name, Topic: l.name, Name: name,
+		Assignors: c.assignors, Session: session, Heartbeat: heartbeat})
 	l.must(err)
 	l.all[name] = process
 	return process
@@ -217,12 +223,12 @@ func (l *life) members() (names []string) {
 	return names
 }
 
-// settle waits until exactly the members that are there share all partitions, and
-// what came after that is handled in each.
+// settle waits until exactly the members that are there have their equal shares
+// of the partitions, and what came after that is handled in each.
 func (l *life) settle(what string) {
 	l.t.Helper()
 	names := l.members()
-	l.must(l.seen.Await(l.t.Context(), fmt.Sprintf("%s: %v share the topic", what, names), func() bool { return l.seen.Shared(partitions, names...) }))
+	l.must(l.seen.Await(l.t.Context(), fmt.Sprintf("%s: %v share the topic", what, names), func() bool { return l.seen.Even(partitions, names...) }))
 	more := map[int32]int64{}
 	next := l.seen.HandledTo()
 	for p := range int32(partitions) {

@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	atOnce = flag.Int("atonce", 3*runtime.NumCPU(), "how many groups live side by side; mostly they wait")
+	atOnce = flag.Int("atonce", 2*runtime.NumCPU(), "how many groups live side by side; their processes take most of the time to start")
 	only   = flag.String("only", "", "scenarios whose names contain this")
 )
 
@@ -49,7 +49,7 @@ func newRun(t *testing.T) *run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &run{clients: member.All(goMember), worlds: map[string]*world{}}
+	return &run{clients: member.All(goMember, built), worlds: map[string]*world{}}
 }
 
 // client is one that can be had here.
@@ -74,18 +74,6 @@ type scenario struct {
 	longOnly bool
 	play     func(t *testing.T, r *run, l *life)
 }
-
-var stockScenarios = []scenario{
-	{name: "two bounces java 3.9.1", play: func(t *testing.T, r *run, l *life) {
-		l.twoBounces(r.client(t, "java 3.9.1"), r.client(t, "java 3.9.1"))
-	}},
-	{name: "two bounces java 2.3.1 to java 4.4.0", play: func(t *testing.T, r *run, l *life) {
-		l.twoBounces(r.client(t, "java 2.3.1"), r.client(t, "java 4.4.0"))
-	}},
-}
-
-// TestStockClientsNeedTwoBounces: what everybody may do without us, on both brokers.
-func TestStockClientsNeedTwoBounces(t *testing.T) { play(t, stockScenarios) }
 
 func play(t *testing.T, all []scenario) {
 	t.Helper()
@@ -124,9 +112,10 @@ func (r *run) old(t *testing.T, name string) code {
 	return code{r.client(t, name), cmp.Or(assignors, "range")}
 }
 
-func (r *run) ours(t *testing.T) code { return code{r.client(t, "skein"), oursDefault} }
+func (r *run) ours(t *testing.T) code { return code{r.client(t, "skein consumer"), oursDefault} }
 
-// scenarios are those of one rolling bounce each way.
+// scenarios are all lives: with our consumer in one rolling bounce each way, and
+// with stock clients, who take two.
 func scenarios() (all []scenario) {
 	olds := []string{"java 2.3.1", "java 2.8.2", "java 3.9.1", "java 4.4.0", "franz-go", "sarama", "confluent-kafka"}
 	for _, old := range olds {
@@ -135,18 +124,29 @@ func scenarios() (all []scenario) {
 			scenario{name: "faults " + old, alone: true, longOnly: old != "confluent-kafka", play: func(t *testing.T, r *run, l *life) { l.faults(r.old(t, old), r.ours(t)) }},
 		)
 	}
-	return append(all, mixed("java", "java 2.3.1", "java 2.8.2", "java 4.4.0"), mixed("others", "franz-go", "confluent-kafka", "sarama"))
+	two := func(old, stock string) scenario {
+		return scenario{name: "two bounces " + old + " to " + stock, longOnly: true, play: func(t *testing.T, r *run, l *life) {
+			l.twoBounces(r.client(t, old), r.client(t, stock))
+		}}
+	}
+	return append(all, two("java 3.9.1", "java 3.9.1"), two("java 2.3.1", "java 4.4.0"), mixed("java", "range", "java 2.3.1", "java 2.8.2", "java 4.4.0"), mixed("others", "range", "franz-go", "confluent-kafka", "sarama"),
+		mixed("cooperative", "cooperative-sticky", "java 3.9.1", "franz-go", "confluent-kafka"), command)
 }
 
-func mixed(name string, old ...string) scenario {
+// command has the skein command in the place of a program of our consumer.
+var command = scenario{name: "skein consume and franz-go", play: func(t *testing.T, r *run, l *life) {
+	l.thereAndBack(r.old(t, "franz-go"), code{r.client(t, "skein consume --group"), oursDefault})
+}}
+
+func mixed(name, assignor string, old ...string) scenario {
 	return scenario{name: "mixed " + name, play: func(t *testing.T, r *run, l *life) {
 		var codes []code
 		for _, o := range old {
-			codes = append(codes, code{r.client(t, o), "range"})
+			codes = append(codes, code{r.client(t, o), assignor})
 		}
 		l.mixed(r.ours(t), codes...)
 	}}
 }
 
-// TestOneBounceUpAndDown: from each old client to ours and back, on both brokers.
-func TestOneBounceUpAndDown(t *testing.T) { play(t, scenarios()) }
+// TestRollingBounces: from old clients to ours and back, on both brokers.
+func TestRollingBounces(t *testing.T) { play(t, scenarios()) }

@@ -20,6 +20,7 @@ type Client struct {
 	Static    bool   // it knows static members
 	Lacks     string // of what this test asks
 	Command   func(ctx context.Context, args ...string) (*exec.Cmd, error)
+	json      bool // it is the skein command, which says JSON and ends by SIGTERM
 }
 
 var (
@@ -29,8 +30,9 @@ var (
 	all         = []string{"range", "roundrobin", "sticky", "cooperative-sticky"}
 )
 
-// All is every client; goMember is the built program of the Go ones.
-func All(goMember string) []Client {
+// All is every client; goMember is the built program of the Go ones, skein the built
+// command.
+func All(goMember, skein string) []Client {
 	return []Client{
 		javaClient("2.3.1", eager, "cooperative-sticky: it is older than KIP-429"),
 		Java("2.4.1"),
@@ -46,6 +48,7 @@ func All(goMember string) []Client {
 		pythonClient("kafka-python 3.0.12", "group_kafkapython.py", all, true, ""),
 		pythonClient("aiokafka 0.14.0", "group_aio.py", []string{"range", "roundrobin", "sticky"}, true, "cooperative-sticky"),
 		goClient(goMember, "skein consumer", []string{"default", "range", "roundrobin", "sticky"}, true, ""),
+		skeinCommand(skein),
 	}
 }
 
@@ -56,26 +59,26 @@ var javaFlags = []string{"-Xmx96m", "-XX:TieredStopAtLevel=1", "-Xshare:auto"}
 func Java(version string) Client { return javaClient(version, cooperative, "") }
 
 func javaClient(version string, assignors []string, lacks string) Client {
-	return Client{"java " + version, assignors, true, lacks, func(ctx context.Context, args ...string) (*exec.Cmd, error) {
+	return Client{Name: "java " + version, Assignors: assignors, Static: true, Lacks: lacks, Command: func(ctx context.Context, args ...string) (*exec.Cmd, error) {
 		return peer.Java(ctx, version, "GroupMember", javaFlags, args...)
 	}}
 }
 
 func pythonClient(name, program string, assignors []string, static bool, lacks string) Client {
-	return Client{name, assignors, static, lacks, func(ctx context.Context, args ...string) (*exec.Cmd, error) {
+	return Client{Name: name, Assignors: assignors, Static: static, Lacks: lacks, Command: func(ctx context.Context, args ...string) (*exec.Cmd, error) {
 		return peer.Python(ctx, program, args...)
 	}}
 }
 
 func nodeClient(name, program string, static bool, lacks string) Client {
-	return Client{name, []string{"roundrobin"}, static, lacks, func(ctx context.Context, args ...string) (*exec.Cmd, error) {
+	return Client{Name: name, Assignors: []string{"roundrobin"}, Static: static, Lacks: lacks, Command: func(ctx context.Context, args ...string) (*exec.Cmd, error) {
 		return peer.Node(ctx, program, args...)
 	}}
 }
 
 func goClient(program, name string, assignors []string, static bool, lacks string) Client {
 	library, _, _ := strings.Cut(name, " ")
-	return Client{name, assignors, static, lacks, func(_ context.Context, args ...string) (*exec.Cmd, error) {
+	return Client{Name: name, Assignors: assignors, Static: static, Lacks: lacks, Command: func(_ context.Context, args ...string) (*exec.Cmd, error) {
 		return exec.Command(program, append([]string{library}, args...)...), nil
 	}}
 }

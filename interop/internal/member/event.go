@@ -19,6 +19,7 @@ const (
 	Handled   Kind = "handled"   // the member is done with records First to Last of one partition
 	Committed Kind = "committed" // First is the group's offset of a partition: the member was told so, or, without one, the broker was asked from outside
 	Failed    Kind = "failed"    // the member cannot go on: Why
+	Leaving   Kind = "leaving"   // it is about to be asked to leave
 	Ended     Kind = "ended"     // the member's process is gone
 	Down      Kind = "down"      // the broker is being started again
 	Up        Kind = "up"        // and is there
@@ -69,10 +70,10 @@ func Tell(history []Event) string {
 
 // parse reads what a member says: STAMP assigned|revoked|lost P,P…, STAMP
 // handled P FIRST LAST COUNT, STAMP committed P OFFSET, or STAMP failed WHY.
-func parse(line string) (Event, error) {
+func parse(line string) ([]Event, error) {
 	words := strings.Fields(line)
 	if len(words) < 2 {
-		return Event{}, fmt.Errorf("it said %q", line)
+		return nil, fmt.Errorf("it said %q", line)
 	}
 	at, err := strconv.ParseInt(words[0], 10, 64)
 	e := Event{At: at, Kind: Kind(words[1])}
@@ -98,7 +99,7 @@ func parse(line string) (Event, error) {
 		}
 	}
 	if err != nil {
-		return e, fmt.Errorf("it said %q: %w", line, err)
+		return nil, fmt.Errorf("it said %q: %w", line, err)
 	}
-	return e, nil
+	return []Event{e}, nil
 }

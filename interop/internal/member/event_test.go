@@ -14,7 +14,7 @@ func TestWhatMembersSayIsRead(t *testing.T) {
 		"5 committed 3 13":            {At: 5, Kind: Committed, Partitions: []int32{3}, First: 13},
 		"5 failed no common protocol": {At: 5, Kind: Failed, Why: "no common protocol"},
 	} {
-		if got, err := parse(line); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := parse(line); err != nil || !reflect.DeepEqual(got, []Event{want}) {
 			t.Errorf("%q: %+v, %v", line, got, err)
 		}
 	}
@@ -36,5 +36,36 @@ func TestAMemberThatMayFailFailsNothing(t *testing.T) {
 	o.Add(Event{Member: "new", Kind: Failed, Why: "broken"})
 	if err := o.Await(t.Context(), "anything", func() bool { return true }); err == nil {
 		t.Error("nobody was told that a member failed")
+	}
+}
+
+// TestTheCommandIsRead: records have no time of their own, and were handled after what was said before.
+func TestTheCommandIsRead(t *testing.T) {
+	r := new(jsonReader)
+	var got []Event
+	for _, line := range []string{
+		`{"event":"joined","time":"1970-01-01T00:00:01Z","generation":1}`,
+		`{"event":"assigned","time":"1970-01-01T00:00:02Z","partitions":{"t":[3]}}`,
+		`{"topic":"t","partition":3,"offset":7,"timestamp":5,"key":null,"value":"x"}`,
+		`{"event":"committed","time":"1970-01-01T00:00:02.5Z","offsets":[{"topic":"t","partition":3,"offset":8}]}`,
+		`{"event":"committed","time":"1970-01-01T00:00:02.6Z","offsets":[{"topic":"t","partition":3,"offset":9}],"error":"refused"}`,
+		`{"event":"revoked","time":"1970-01-01T00:00:03Z","partitions":{"t":[3]}}`,
+	} {
+		events, err := r.read(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, events...)
+	}
+	three := []int32{3}
+	want := []Event{
+		{At: 2_000_000, Kind: Assigned, Partitions: three}, {At: 2_000_000, Kind: Handled, Partitions: three, First: 7, Last: 7, Count: 1},
+		{At: 2_500_000, Kind: Committed, Partitions: three, First: 8}, {At: 3_000_000, Kind: Revoked, Partitions: three},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%v\nwant %v", got, want)
+	}
+	if _, err := r.read("skein: broken"); err == nil {
+		t.Error("it reads what is no JSON")
 	}
 }

@@ -122,6 +122,16 @@ func (o *Observer) Shared(partitions int, members ...string) bool {
 	return len(all) == partitions && !slices.ContainsFunc(slices.Collect(maps.Values(all)), func(n int) bool { return n != 1 })
 }
 
+// Even tells whether it is Shared, and all members own equally many.
+func (o *Observer) Even(partitions int, members ...string) bool {
+	for _, m := range members {
+		if len(o.owned[m])*len(members) != partitions {
+			return false
+		}
+	}
+	return o.Shared(partitions, members...)
+}
+
 // Beyond tells whether everything below the given offsets is handled.
 func (o *Observer) Beyond(offsets map[int32]int64) bool {
 	for p, offset := range offsets {

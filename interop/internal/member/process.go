@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/skeinstream/skein/interop/proc"
@@ -28,6 +29,8 @@ type Process struct {
 	input  io.Closer
 	errors *os.File
 	seen   *Observer
+	hear   func(line string) ([]Event, error)
+	signal bool          // it is asked to end by SIGTERM
 	read   chan struct{} // closed when its output has ended
 	ended  bool
 }
@@ -45,17 +48,26 @@ func (a Arguments) List() []string {
 	return []string{a.Addr, a.Group, a.Topic, a.Name, a.Assignors, cmp.Or(a.Instance, "-"), ms(a.Session), ms(a.Heartbeat)}
 }
 
-// Patience only ends a hang.
-const Patience = 90 * time.Second
+// Patience only ends a hang: on a busy machine, a Java client alone may take more than a minute to start.
+const Patience = 4 * time.Minute
 
-// Start starts a member's program, which writes what is no event into dir, and
-// lets the observer hear it.
-func Start(o *Observer, dir, name string, cmd *exec.Cmd) (*Process, error) {
+// Start starts a member, which writes what is no event into dir, and lets the
+// observer hear it.
+func (c Client) Start(ctx context.Context, o *Observer, dir string, a Arguments) (*Process, error) {
+	cmd, err := c.Command(ctx, a.List()...)
+	if err != nil {
+		return nil, err
+	}
+	hear := parse
+	if c.json {
+		hear = new(jsonReader).read
+	}
+	name := a.Name
 	p, err := proc.StartPiped(cmd, name, filepath.Join(dir, name+".stderr"))
 	if err != nil {
 		return nil, err
 	}
-	m := &Process{name: name, cmd: cmd, input: p.Input, errors: p.Errors, seen: o, read: make(chan struct{})}
+	m := &Process{name: name, cmd: cmd, input: p.Input, errors: p.Errors, seen: o, hear: hear, signal: c.json, read: make(chan struct{})}
 	o.Add(Event{At: Now(), Member: name, Kind: Revoked}) // it is there
 	go m.listen(p.Output)
 	return m, nil
@@ -66,19 +78,24 @@ func (m *Process) listen(output io.Reader) {
 	defer close(m.read)
 	lines := bufio.NewScanner(output)
 	for lines.Scan() {
-		e, err := parse(lines.Text())
+		events, err := m.hear(lines.Text())
 		if err != nil {
 			m.seen.Fail("%s: %v", m.name, err)
-			continue
 		}
-		e.Member = m.name
-		m.seen.Add(e)
+		for _, e := range events {
+			e.Member = m.name
+			m.seen.Add(e)
+		}
 	}
 }
 
 // Stop has the member leave, as its users would, and waits for its end.
 func (m *Process) Stop(ctx context.Context) error {
+	m.seen.Add(Event{At: Now(), Member: m.name, Kind: Leaving})
 	m.input.Close()
+	if m.signal {
+		_ = m.cmd.Process.Signal(syscall.SIGTERM)
+	}
 	select {
 	case <-m.read:
 	case <-time.After(Patience):
