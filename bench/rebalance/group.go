@@ -19,7 +19,7 @@ import (
 const (
 	interval = 20 * time.Millisecond // between two records of a partition
 	calmTime = time.Second           // that shows the machine's noise
-	patience = 60 * time.Second      // with one change; only ends a hang
+	patience = 90 * time.Second      // with one change; only ends a hang
 )
 
 // group is one group on a topic of its own, to which records come at a fixed

@@ -49,16 +49,16 @@ func measure(ctx context.Context, o options, out, progress io.Writer) (err error
 	}
 	defer os.RemoveAll(m.scratch)
 	m.launcher.Settings = o.settings()
-	for _, broker := range o.brokers {
-		if err := m.broker(ctx, broker); err != nil {
-			return err
-		}
-	}
 	description, err := machine.Describe(m.scratch)
 	if err != nil {
 		return err
 	}
-	m.write(out, description)
+	for _, broker := range o.brokers {
+		if err := m.broker(ctx, broker); err != nil {
+			m.failures = append(m.failures, err)
+		}
+	}
+	m.write(out, description) // of a run that is interrupted, too
 	if o.json != "" {
 		m.failures = append(m.failures, writeJSON(o.json, m.cells))
 	}
@@ -108,9 +108,7 @@ func (m *measurement) broker(ctx context.Context, p result.Peer) (err error) {
 	if err := wire.AwaitFirstProduce(starting, b.Addr, "started"); err != nil {
 		return fmt.Errorf("%w; the broker said:\n%s", err, b.Said())
 	}
-	if err := m.warmUp(ctx, b.Addr, dir); err != nil {
-		return err
-	}
+	m.warmUp(ctx, b.Addr, dir)
 	for round := range m.rounds {
 		m.round(ctx, p, b.Addr, dir, round)
 	}
@@ -119,9 +117,9 @@ func (m *measurement) broker(ctx context.Context, p result.Peer) (err error) {
 
 // warmUp lets a Java machine compile, and each client's own machine load what
 // it needs from the disk.
-func (m *measurement) warmUp(ctx context.Context, addr, dir string) error {
+func (m *measurement) warmUp(ctx context.Context, addr, dir string) {
 	if m.noWarm {
-		return nil
+		return
 	}
 	m.say("warming up")
 	warm := life{"warm", nil, func(ctx context.Context, g *group, s size) error {
@@ -135,10 +133,9 @@ func (m *measurement) warmUp(ctx context.Context, addr, dir string) error {
 			continue
 		}
 		if _, err := warm.run(ctx, addr, fmt.Sprintf("warm-%d", i), dir, c, m.options); err != nil {
-			return fmt.Errorf("warming up: %w", err)
+			m.say("warming up failed: %v", err)
 		}
 	}
-	return nil
 }
 
 // round has each client live each life, beginning with another client each time.
