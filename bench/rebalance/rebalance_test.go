@@ -134,15 +134,31 @@ func TestBars(t *testing.T) {
 		"read again":      {1, func(x *cell) { x.Reread = 1 }},
 		"left out":        {1, func(x *cell) { x.Skipped = 1 }},
 		"read after loss": {0, func(x *cell) { x.Reread, x.Scenario = 1, loss }},
+		"not compared":    {0, func(x *cell) { x.Moving[0], x.Broker = time.Second, "elsewhere" }},
 	} {
 		missed := 0
-		for _, v := range verdicts(cells(c.change)) {
+		for _, v := range verdicts(cells(c.change), time.Millisecond) {
 			if !v.met {
 				missed++
 			}
 		}
 		if missed != c.missed {
 			t.Errorf("%s: %d bars are missed, want %d", name, missed, c.missed)
+		}
+	}
+}
+
+// When a killed member was heard of last is chance.
+func TestLossesMayDifferByAHeartbeat(t *testing.T) {
+	mine, other := &cell{Client: ours, Scenario: loss}, &cell{Client: "franz-go", Scenario: loss}
+	mine.Moving, other.Moving = []time.Duration{6400 * time.Millisecond}, []time.Duration{6000 * time.Millisecond}
+	for heartbeat, want := range map[time.Duration]bool{400 * time.Millisecond: true, 300 * time.Millisecond: false} {
+		met := true
+		for _, v := range verdicts([]*cell{mine, other}, heartbeat) {
+			met = met && v.met
+		}
+		if met != want {
+			t.Errorf("with heartbeats each %v the bars are met: %v", heartbeat, met)
 		}
 	}
 }

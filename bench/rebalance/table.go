@@ -27,7 +27,7 @@ func (m *measurement) write(out io.Writer, machine string) {
 			}
 		}
 	}
-	writeBars(out, m.cells)
+	writeBars(out, m.cells, m.times.heartbeat)
 }
 
 func (m *measurement) find(broker result.Peer, client, scenario string) (found []*cell) {
