@@ -33,7 +33,7 @@ const (
 	Handled Kind = "handled"
 	// Committed: First is an offset that the broker has accepted, or, without a member, that it told somebody who asked.
 	Committed Kind = "committed"
-	// Refused: the broker has not accepted a commit.
+	// Refused: the broker has not accepted a commit of the Partitions.
 	Refused Kind = "refused"
 	// Joined: a member has a Generation, of that Assignor.
 	Joined Kind = "joined"
@@ -71,7 +71,7 @@ func (e Event) String() string {
 	switch e.Kind {
 	case Handled:
 		return fmt.Sprintf("%s %v %d-%d", head, e.Partitions, e.First, e.Last)
-	case Committed, Refused:
+	case Committed:
 		return fmt.Sprintf("%s %v %d", head, e.Partitions, e.First)
 	case Joined:
 		return fmt.Sprintf("%s generation %d, %s", head, e.Generation, e.Assignor)

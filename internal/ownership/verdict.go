@@ -12,8 +12,8 @@ type Verdict struct {
 	Overlaps    int64       `json:"overlaps"`
 	Lost        int64       `json:"lost"`
 	Commits     int64       `json:"commits"` // that were accepted of members
-	Refused     int64       `json:"refused"`
-	Wrongs      []string    `json:"wrongs"` // what must not be; none: the history is good
+	Refused     int64       `json:"refused"` // offsets that were not accepted, one a partition
+	Wrongs      []string    `json:"wrongs"`  // what must not be; none: the history is good
 }
 
 // Good says that nothing is wrong.

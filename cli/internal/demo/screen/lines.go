@@ -51,7 +51,7 @@ func JSON(e story.Event) any {
 		l.Code, l.Offers = e.Code.String(), e.Code.Offers()
 	case story.Completed, story.Switched:
 		l.Protocol = story.ProtocolOf(e.Cooperative)
-	case ownership.Committed, ownership.Refused:
+	case ownership.Committed:
 		l.Offset = &e.First
 	case ownership.Began:
 		l.Event, l.Act, l.Title, l.Clean = "act", e.Act+1, e.Phase, e.Clean

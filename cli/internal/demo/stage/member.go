@@ -3,10 +3,12 @@ package stage
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/skeinstream/skein/assign"
@@ -126,13 +128,21 @@ func ids(list []consumer.TopicPartition) []int32 {
 }
 
 func (m *member) committed(offsets consumer.Offsets, err error) {
-	for p, o := range offsets {
-		e := story.Event{Event: ownership.Event{Kind: ownership.Committed, Partitions: []int32{p.Partition}, First: o.At}}
-		if err != nil {
-			e.Kind, e.Text = ownership.Refused, err.Error()
-		}
-		m.tell(e)
+	if err != nil {
+		m.tell(story.Event{Event: ownership.Event{Kind: ownership.Refused, Partitions: ids(slices.Collect(maps.Keys(offsets)))}, Text: cause(err)})
+		return
 	}
+	for p, o := range offsets {
+		m.tell(story.Event{Event: ownership.Event{Kind: ownership.Committed, Partitions: []int32{p.Partition}, First: o.At}})
+	}
+}
+
+// cause is the broker's error in short, where it was one.
+func cause(err error) string {
+	if e, ok := errors.AsType[*kerr.Error](err); ok {
+		return e.Message
+	}
+	return err.Error()
 }
 
 func (m *member) event(e consumer.Event) {

@@ -64,7 +64,7 @@ func (e Event) words() string {
 			return fmt.Sprintf("%s gets %s", who, Ranges(e.Partitions))
 		}
 	case ownership.Refused:
-		return fmt.Sprintf("%s: a commit is refused: %s", who, e.Text)
+		return fmt.Sprintf("%s: a commit of %s is refused: %s", who, Ranges(e.Partitions), e.Text)
 	case Switched:
 		return fmt.Sprintf("%s runs %s from now on", who, ProtocolOf(e.Cooperative))
 	case Yielded:

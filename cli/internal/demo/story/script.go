@@ -28,7 +28,7 @@ const (
 	Between
 )
 
-func (c Code) String() string { return [...]string{"old", "new", "between"}[c] }
+func (c Code) String() string { return [...]string{"old", "new", "mid"}[c] }
 
 // Offers are the names of the assignors, the preferred one first.
 func (c Code) Offers() []string {

@@ -77,7 +77,7 @@ func TestTheWayBackDependsOnTheBroker(t *testing.T) {
 }
 
 func TestWhatEachCodeOffers(t *testing.T) {
-	for code, want := range map[Code]string{Old: "old [range]", New: "new [cooperative-sticky range]", Between: "between [range cooperative-sticky]"} {
+	for code, want := range map[Code]string{Old: "old [range]", New: "new [cooperative-sticky range]", Between: "mid [range cooperative-sticky]"} {
 		if got := fmt.Sprint(code, " ", code.Offers()); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
