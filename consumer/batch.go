@@ -7,7 +7,8 @@ import (
 // trouble is an error that franz-go has of a partition.
 type trouble struct {
 	*partition
-	err error
+	topicID [16]byte // that of the topic which is fetched
+	err     error
 }
 
 // accept hands out what is owned of fetches, at most n records, and returns what is left over. Records are passed on as they are: no
@@ -24,7 +25,7 @@ func (t *table) accept(fetches kgo.Fetches, n int) (b Batch, left kgo.Fetches, t
 					continue
 				}
 				if fp.Err != nil {
-					troubles = append(troubles, trouble{p, fp.Err})
+					troubles = append(troubles, trouble{p, topic.TopicID, fp.Err})
 				}
 				if !p.paused && !p.untold {
 					n -= t.handOut(&b, p, fp, n)

@@ -47,6 +47,9 @@ func (d *driver) called(c *call, err error) {
 	case membership.Assigned:
 		d.c.table.tell(c.Partitions, false)
 	}
+	if c.Callback != membership.Assigned {
+		d.tidy()
+	}
 	c.end(context.Canceled)
 	d.current = nil
 	d.c.desk.ended()
@@ -74,7 +77,7 @@ func (c *Consumer) runCallback(ctx context.Context) bool {
 func (c *Consumer) tellListener(ctx context.Context, call *call) error {
 	r := Rebalance{Partitions: call.Partitions, Generation: call.generation, Deadline: call.deadline}
 	tell := c.cfg.Listener.Assigned
-	switch call.Callback {
+	switch what := call.now(); what {
 	case membership.Revoked:
 		c.commitBefore(ctx, call.Partitions)
 		tell = c.cfg.Listener.Revoked
@@ -90,6 +93,14 @@ func (c *Consumer) tellListener(ctx context.Context, call *call) error {
 	}
 	defer func(began time.Time) { c.stats.told(call.Callback, time.Since(began)) }(time.Now())
 	return tell(ctx, r)
+}
+
+// now is the callback to run: partitions that were to be revoked are lost if the group has gone on before the user came.
+func (c *call) now() membership.Callback {
+	if c.Callback == membership.Revoked && len(c.Partitions) > 0 && c.over.Err() != nil {
+		return membership.Lost
+	}
+	return c.Callback
 }
 
 // commitBefore commits what the user is done with of partitions that are given up; nil is all (R-B3, R-B17).

@@ -88,9 +88,9 @@ func (c *Consumer) send(ctx, life context.Context, g membership.Generation, offs
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(life, cancel)()
-	for wait := retryMin; ; wait = min(2*wait, retryMax) {
+	for wait, tries := retryMin, 1; ; wait, tries = min(2*wait, retryMax), tries+1 {
 		again, err := c.sendOnce(ctx, g, offsets)
-		if !again {
+		if !again || tries >= goneTries && errors.Is(err, kerr.UnknownTopicOrPartition) {
 			return err
 		}
 		if now, subscribed := c.table.currentGeneration(); subscribed && now != g {
@@ -101,6 +101,9 @@ func (c *Consumer) send(ctx, life context.Context, g membership.Generation, offs
 		}
 	}
 }
+
+// goneTries is how often an offset of a topic is sent that the broker does not know: that is new to it, or deleted.
+const goneTries = 4
 
 func (c *Consumer) sendOnce(ctx context.Context, g membership.Generation, offsets Offsets) (again bool, err error) {
 	began := time.Now()

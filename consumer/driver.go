@@ -29,6 +29,7 @@ type driver struct {
 	heard   time.Time // when the coordinator answered last
 	current *call     // the callback that the user runs, or is to
 	topics  topics
+	tidies  bool // tidy is under way
 
 	user user
 }

@@ -31,7 +31,7 @@ func (t *table) displaceTopic(topic string) (list []*partition) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, p := range t.partitions {
-		if p.Topic == topic && p.placed && !p.stopped {
+		if p.Topic == topic && !p.stopped && p.position != nowhere {
 			p.placed, p.position, p.done, p.committed = false, nowhere, nowhere, nowhere
 			list = append(list, p)
 		}

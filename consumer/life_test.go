@@ -6,12 +6,16 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"regexp"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/kversion"
 )
 
@@ -299,5 +303,46 @@ func TestStaticMemberOfAnOldBroker(t *testing.T) {
 			t.Errorf("it handled %d records", b.count())
 		}
 		b.close()
+	})
+}
+
+// requests counts what a consumer sends, by the request's key.
+type requests struct{ counts [100]atomic.Int64 }
+
+// OnBrokerWrite is franz-go's hook.
+func (r *requests) OnBrokerWrite(_ kgo.BrokerMetadata, key int16, _ int, _, _ time.Duration, _ error) {
+	r.counts[key].Add(1)
+}
+
+// FR-F5: a topic that is gone is not asked for again and again, neither to read nor for its whereabouts.
+func TestDeletedTopicsAreLeftAlone(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.topic("t-1", 1)
+		w.topic("t-2", 1)
+		var sent requests
+		cfg := w.config()
+		cfg.MetadataMaxAge, cfg.Cluster.Options = 10*time.Second, []kgo.Opt{kgo.WithHooks(&sent)}
+		a := w.idler("a", cfg)
+		if err := a.SubscribePattern(regexp.MustCompile(`^t-.*`)); err != nil {
+			t.Fatal(err)
+		}
+		a.starts()
+		pass(5 * time.Second)
+		w.writes("t-2", 0, 1)
+		pass(time.Second)
+		if _, err := kadm.NewClient(w.admin).DeleteTopics(context.Background(), "t-2"); err != nil {
+			t.Fatal(err)
+		}
+		pass(30 * time.Second)
+		a.did("assigned [t-1-0 t-2-0]", "revoked [t-2-0]", "assigned []")
+		metadata, fetches := sent.counts[kmsg.Metadata].Load(), sent.counts[kmsg.Fetch].Load()
+		pass(time.Minute)
+		if n := sent.counts[kmsg.Metadata].Load() - metadata; n > 20 {
+			t.Errorf("it asked for metadata %d times in a minute", n)
+		}
+		if n := sent.counts[kmsg.Fetch].Load() - fetches; n > 150 {
+			t.Errorf("it fetched %d times in a minute in which nothing was written", n)
+		}
+		a.close()
 	})
 }

@@ -156,6 +156,7 @@ func (t *topics) matches() func(string) bool {
 // topic is one that the cluster has.
 type topic struct {
 	assign.Topic
+	id       [16]byte
 	internal bool
 	refused  error // why it may not be read, nor be named
 }
@@ -230,7 +231,7 @@ func read(resp *kmsg.MetadataResponse) (found []topic, err error) {
 		case err != nil && err != kerr.LeaderNotAvailable:
 			return nil, err
 		}
-		found = append(found, topic{Topic: readTopic(t, racks), internal: t.IsInternal})
+		found = append(found, topic{Topic: readTopic(t, racks), id: t.TopicID, internal: t.IsInternal})
 	}
 	slices.SortFunc(found, func(a, b topic) int { return compare(TopicPartition{Topic: a.Name}, TopicPartition{Topic: b.Name}) })
 	return found, nil

@@ -21,7 +21,8 @@ func (c *Consumer) trouble(t trouble) {
 		c.drawBack(t.partition)
 		c.driver.sending.Go(func() { c.find(c.driver.life, t.partition) })
 	case errors.Is(t.err, kerr.UnknownTopicID):
-		c.driver.sending.Go(func() { c.recreated(c.driver.life, t.Topic) })
+		c.drawBack(t.partition)
+		c.driver.sending.Go(func() { c.otherID(c.driver.life, t) })
 	case errors.Is(t.err, kerr.UnknownTopicOrPartition):
 		c.drawBack(t.partition)
 		c.driver.sending.Go(func() { c.returnTo(c.driver.life, t.partition) })
@@ -36,6 +37,9 @@ func (c *Consumer) trouble(t trouble) {
 func (c *Consumer) truncated(p *partition, loss *kgo.ErrDataLoss) {
 	c.table.move(p, place{loss.ResetTo, loss.ResetToEpoch})
 	c.gap(Gap{p.TopicPartition, loss.ConsumedTo, loss.ResetTo})
+	if c.cfg.Reset == None {
+		c.desk.fail(&PartitionError{p.TopicPartition, loss}, false)
+	}
 }
 
 // drawBack stops fetching a partition whose position is not good. The tap is open.
@@ -102,6 +106,17 @@ func (c *Consumer) gap(g Gap) {
 	}
 	c.log.Warn("records are skipped: the log does not hold them any more", "topic", g.Topic, "partition", g.Partition, "from", g.From, "to", g.To)
 	c.cfg.Hooks.gap(g)
+}
+
+// otherID looks whether a topic has been deleted and made again, of which the broker says that it has another id: the broker may not have heard
+// of it yet.
+func (c *Consumer) otherID(ctx context.Context, t trouble) {
+	found, err := c.topics(ctx, []string{t.Topic})
+	if err != nil || len(found) == 0 || found[0].id == t.topicID || t.topicID == [16]byte{} {
+		c.returnTo(ctx, t.partition)
+		return
+	}
+	c.recreated(ctx, t.Topic)
 }
 
 // recreated begins a topic anew that was deleted and made again: what is read of it has nothing to do with what was (FR-F4).
