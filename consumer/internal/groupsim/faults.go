@@ -39,7 +39,7 @@ func (p *planner) begun() (names []string) {
 
 func (p *planner) fault(name string) {
 	long := p.d.between(time.Second, 20*time.Second).Round(time.Second)
-	switch p.d.n(9) {
+	switch p.d.n(10) {
 	case 0:
 		p.line("kill %s", name)
 	case 1:
@@ -54,6 +54,8 @@ func (p *planner) fault(name string) {
 		p.line("rejoin %s", name)
 	case 7:
 		p.line("wants %s %s", name, pick(p.d, "t", "t,u", "u"))
+	case 8:
+		p.line("unsub %s %v", name, p.d.between(0, 8*time.Second).Round(100*time.Millisecond))
 	default:
 		for _, n := range p.begun() {
 			p.line("freeze %s %v", n, long)

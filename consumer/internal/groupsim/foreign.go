@@ -55,6 +55,7 @@ type foreign struct {
 	call              *membership.Call
 	then              func() // when the callback has ended
 	closes            bool
+	unsubscribed      bool // until it has left
 	next              []membership.TopicPartition
 	members           []assign.Member
 	cluster, seen     []assign.Topic
@@ -111,6 +112,13 @@ func (f *foreign) subscribe(in membership.Subscribed) {
 	changed := !slices.Equal(topics, f.topics)
 	f.topics, f.matches = topics, in.Matches
 	switch {
+	case f.closes:
+	case len(topics) == 0 && in.Matches == nil:
+		f.unsubscribed = true
+		if f.call == nil {
+			f.leave()
+		}
+	case f.unsubscribed: // it subscribes again when it has left
 	case f.stage == idle:
 		f.polled = f.now
 		f.prepare()
@@ -176,10 +184,20 @@ func (f *foreign) called() {
 		f.owned = slices.DeleteFunc(f.owned, func(tp membership.TopicPartition) bool { return slices.Contains(call.Partitions, tp) })
 	}
 	switch {
-	case f.closes:
+	case f.closes || f.unsubscribed:
 		f.leave()
 	case f.stage != ended:
 		then()
+	}
+}
+
+// left is a member again that has never joined.
+func (f *foreign) left() {
+	f.unsubscribed, f.lost, f.again, f.leads = false, false, false, false
+	f.member, f.generation, f.stage, f.beating = "", -1, idle, 0
+	if len(f.topics) > 0 || f.matches != nil {
+		f.polled = f.now
+		f.prepare()
 	}
 }
 
@@ -199,16 +217,28 @@ func (f *foreign) leave() {
 	}
 	f.stage, f.id = ended, 0
 	f.give(c, f.owned, func() {})
-	if f.out.Call == nil && f.s.instance == "" && f.member != "" {
-		req := kmsg.NewPtrLeaveGroupRequest()
-		req.Group, req.MemberID = groupName, f.member
-		m := kmsg.NewLeaveGroupRequestMember()
-		m.MemberID = f.member
-		req.Members = append(req.Members, m)
-		f.last++
-		f.out.Requests = append(f.out.Requests, membership.Request{ID: f.last, Req: req})
-		f.member = ""
+	if f.out.Call != nil {
+		return
 	}
+	f.sayGoodbye()
+	if f.unsubscribed && !f.closes {
+		f.left()
+	}
+}
+
+// sayGoodbye is LeaveGroup, which static members do not send (R-B15).
+func (f *foreign) sayGoodbye() {
+	if f.s.instance != "" || f.member == "" {
+		return
+	}
+	req := kmsg.NewPtrLeaveGroupRequest()
+	req.Group, req.MemberID = groupName, f.member
+	m := kmsg.NewLeaveGroupRequestMember()
+	m.MemberID = f.member
+	req.Members = append(req.Members, m)
+	f.last++
+	f.out.Requests = append(f.out.Requests, membership.Request{ID: f.last, Req: req})
+	f.member = ""
 }
 
 func (f *foreign) fail(err error) {

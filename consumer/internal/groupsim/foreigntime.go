@@ -51,15 +51,7 @@ func (f *foreign) polls() bool {
 
 // rest leaves for a user who is away (R-B11).
 func (f *foreign) rest() {
-	if f.s.instance == "" && f.member != "" {
-		req := kmsg.NewPtrLeaveGroupRequest()
-		req.Group, req.MemberID = groupName, f.member
-		m := kmsg.NewLeaveGroupRequestMember()
-		m.MemberID = f.member
-		req.Members = append(req.Members, m)
-		f.last++
-		f.out.Requests = append(f.out.Requests, membership.Request{ID: f.last, Req: req})
-	}
+	f.sayGoodbye()
 	f.member, f.generation, f.lost = "", -1, len(f.owned) > 0
 	f.out.Stop = append(f.out.Stop, f.owned...)
 	if f.call != nil {

@@ -37,6 +37,7 @@ type incarnation struct {
 	wakes  time.Time
 
 	frozen, away time.Time // until when
+	held         []func()  // what it does when it thaws
 	callback     *membership.Call
 	closing      bool
 	fatal        error
@@ -65,17 +66,37 @@ func (i *incarnation) lives() bool { return i.p.now == i }
 // later has something done by the process: not before it thaws, and not once it has ended.
 func (i *incarnation) later(d time.Duration, do func()) {
 	w := i.p.w
-	var run func()
-	run = func() {
+	w.after(d, func() {
 		switch {
 		case !i.lives():
 		case w.now.Before(i.frozen):
-			w.at(i.frozen, run)
+			i.held = append(i.held, do)
 		default:
 			do()
 		}
+	})
+}
+
+// freeze stops the whole process for a while.
+func (i *incarnation) freeze(d time.Duration) {
+	i.frozen = later(i.frozen, i.p.w.now.Add(d))
+	i.p.w.at(i.frozen, i.thaw)
+}
+
+// thaw does what would have been done meanwhile, in its order.
+func (i *incarnation) thaw() {
+	w := i.p.w
+	if !i.lives() || w.now.Before(i.frozen) {
+		return
 	}
-	w.after(d, run)
+	w.judge.disturbed()
+	held := i.held
+	i.held = nil
+	for _, do := range held {
+		if i.lives() {
+			do()
+		}
+	}
 }
 
 // begin starts a consumer.
@@ -264,12 +285,6 @@ func (p *process) again(err error) {
 		return
 	}
 	p.restart(2 * time.Second)
-}
-
-// freeze stops the whole process for a while.
-func (i *incarnation) freeze(d time.Duration) {
-	i.frozen = i.p.w.now.Add(d)
-	i.p.w.at(i.frozen, i.p.w.judge.disturbed)
 }
 
 func (i *incarnation) rejoin() {

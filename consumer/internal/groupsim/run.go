@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/skeinstream/skein/consumer/internal/membership"
 )
 
 // Result is what became of a run.
@@ -206,6 +208,9 @@ func (w *world) doTo(p *process, words []string) {
 		i.hangUp()
 	case "rejoin":
 		i.rejoin()
+	case "unsub":
+		i.later(0, func() { i.feed(membership.Subscribed{}) })
+		i.later(duration(rest[0]), i.subscribe)
 	case "wants":
 		i.spec.topics, i.spec.pattern = p.spec.topics, ""
 		i.later(0, i.subscribe)

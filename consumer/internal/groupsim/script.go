@@ -120,6 +120,7 @@ var verbs = map[string]int{
 	"cut":        1, // its connections break
 	"rejoin":     1, // its user wishes for a rebalance
 	"wants":      2, // wants a t,u: it subscribes anew
+	"unsub":      2, // unsub a 3s: it subscribes to nothing for a while
 	"failover":   0, // the coordinator goes; what is not on disk is lost
 	"create":     2, // create u 3
 	"partitions": 2, // partitions t 6

@@ -193,6 +193,7 @@ func (i *incarnation) returns(c *membership.Call, err error) {
 		return
 	}
 	i.callback = nil
+	i.p.w.say("%s's callback for %v has ended: %v", i.name(), c.Callback, err)
 	if c.Callback != membership.Assigned {
 		for _, tp := range c.Partitions {
 			delete(i.places, partition{tp.Topic, tp.Partition})
