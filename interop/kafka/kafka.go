@@ -26,6 +26,8 @@ import (
 const (
 	V4 = "4.4.0"
 	V3 = "3.9.1"
+	// V2 is from before KIP-447, with a ZooKeeper of its own. It has no Secure listener.
+	V2 = "2.4.1"
 )
 
 // brokerLogging gives each log message a line of its own, which log4j2 without
@@ -83,13 +85,17 @@ type Broker struct {
 	Began    time.Time // just before the process was started
 
 	process *proc.Process
+	keeper  *proc.Process // nil where none is needed
 }
 
 // Install makes sure that the release's jars are in the cache.
 func Install(ctx context.Context, version string) (Tools, error) {
 	name := "testdata/broker4.xml"
-	if strings.HasPrefix(version, "3.") {
+	switch {
+	case strings.HasPrefix(version, "3."):
 		name = "testdata/broker3.xml"
+	case needsKeeper(version):
+		name = "testdata/broker2.xml"
 	}
 	pom, err := poms.ReadFile(name)
 	if err != nil {
@@ -137,11 +143,17 @@ func Launch(ctx context.Context, o Options) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
+	if needsKeeper(o.Version) {
+		if err := b.keep(ctx, o, settings); err != nil {
+			return nil, err
+		}
+	}
 	config := filepath.Join(o.Dir, "server.properties")
 	if err := os.WriteFile(config, []byte(properties(settings)), 0o644); err != nil {
 		return nil, err
 	}
 	if err := b.format(ctx, config); err != nil {
+		b.endKeeper()
 		return nil, err
 	}
 	logging := filepath.Join(o.Dir, "log4j2.properties")
@@ -159,16 +171,20 @@ func Launch(ctx context.Context, o Options) (*Broker, error) {
 func (b *Broker) Await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
-	_, err := b.process.Await(ctx, "Kafka Server started")
+	word := "Kafka Server started"
+	if b.keeper != nil {
+		word = "] started"
+	}
+	_, err := b.process.Await(ctx, word)
 	if err != nil {
-		b.process.Kill()
+		b.Kill()
 	}
 	return err
 }
 
 // format prepares an empty data directory; one in use is left as it is.
 func (b *Broker) format(ctx context.Context, config string) error {
-	if _, err := os.Stat(filepath.Join(b.DataDir, "meta.properties")); err == nil {
+	if _, err := os.Stat(filepath.Join(b.DataDir, "meta.properties")); err == nil || b.keeper != nil {
 		return nil
 	}
 	_, err := b.Tools.Run(ctx, "kafka.tools.StorageTool", "format", "-t", "c2tlaW4taW50ZXJvcC1rYQ", "-c", config)
@@ -206,6 +222,9 @@ func (b *Broker) settings(o Options) (map[string]string, error) {
 		s["share.coordinator.state.topic.replication.factor"] = "1"
 		s["share.coordinator.state.topic.min.isr"] = "1"
 	}
+	if needsKeeper(o.Version) {
+		old(s, b.Addr)
+	}
 	if o.Secure {
 		if err := b.secure(o.Dir, s); err != nil {
 			return nil, err
@@ -218,10 +237,16 @@ func (b *Broker) settings(o Options) (map[string]string, error) {
 }
 
 // Kill ends the broker as a crash would.
-func (b *Broker) Kill() { b.process.Kill() }
+func (b *Broker) Kill() {
+	b.process.Kill()
+	b.endKeeper()
+}
 
 // Stop ends the broker cleanly.
-func (b *Broker) Stop() error { return b.process.Stop(stopPatience) }
+func (b *Broker) Stop() error {
+	defer b.endKeeper()
+	return b.process.Stop(stopPatience)
+}
 
 // Pid is the broker's process id.
 func (b *Broker) Pid() int { return b.process.Pid() }
