@@ -258,3 +258,74 @@ func TestCallbacksFail(t *testing.T) {
 		}
 	})
 }
+
+// FR-D11: a callback may commit and ask for everything, while what it is told of is still the member's.
+func TestCallbacksMayAskAndCommit(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.topic("t", 1)
+		w.writes("t", 0, 10)
+		cfg := w.config()
+		cfg.ManualCommit = true
+		var a *member
+		cfg.Listener.Revoked = func(ctx context.Context, r Rebalance) error {
+			if at, known := a.Position(r.Partitions[0]); at.At != 10 || !known {
+				t.Errorf("the position is %+v, %t", at, known)
+			}
+			if g := a.GroupMetadata(); g.Generation != r.Generation || g.Member == "" {
+				t.Errorf("metadata are %+v", g)
+			}
+			if a.PartitionContext(r.Partitions[0]).Err() != nil {
+				t.Error("the partition's context has ended already")
+			}
+			return a.Commit(ctx)
+		}
+		a = w.member("a", cfg, "t")
+		pass(5 * time.Second)
+		owned := a.PartitionContext(TopicPartition{Topic: "t"})
+		a.close()
+		w.hasCommitted("t", map[int32]int64{0: 10})
+		if !errors.Is(context.Cause(owned), ErrRevoked) {
+			t.Errorf("the partition's context ended for %v", context.Cause(owned))
+		}
+	})
+}
+
+// FR-E1: work that takes longer than the poll interval. The record is handled again by the other member; then all have what they can do, and the
+// group is stable: a commit that comes too late begins no rebalance.
+func TestSlowWork(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.topic("t", 1)
+		w.writes("t", 0, 1)
+		cfg := w.config()
+		cfg.PollInterval = 5 * time.Second
+		handled := 0
+		for range 2 {
+			m := w.idler("m", cfg, "t")
+			defer m.close()
+			go func() {
+				for {
+					b, err := m.Poll(context.Background())
+					if errors.Is(err, ErrClosed) {
+						return
+					}
+					if b.Len() == 0 {
+						continue
+					}
+					handled++
+					if handled == 1 {
+						<-time.After(8 * time.Second)
+						if err := m.Commit(context.Background()); err == nil {
+							t.Error("the late commit was taken")
+						}
+					}
+				}
+			}()
+		}
+		pass(time.Minute)
+		before := w.group("g")
+		pass(time.Minute)
+		if g := w.group("g"); g.State != "Stable" || len(g.Members) != 2 || handled != 2 {
+			t.Errorf("the group is %s with %d members (was %s), the record was handled %d times", g.State, len(g.Members), before.State, handled)
+		}
+	})
+}

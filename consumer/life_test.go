@@ -130,7 +130,7 @@ func TestSlowCallback(t *testing.T) {
 			}
 			<-ctx.Done()
 			ended, cause = time.Since(began), context.Cause(ctx)
-			time.Sleep(20 * time.Second)
+			<-time.After(20 * time.Second)
 			refused = a.Commit(context.Background())
 			return nil
 		}
@@ -170,7 +170,7 @@ func TestSilenceDuringCallback(t *testing.T) {
 				return nil
 			}
 			began := time.Now()
-			pass(time.Second)
+			<-time.After(time.Second)
 			w.cut()
 			<-ctx.Done()
 			ended, cause = time.Since(began), context.Cause(ctx)
