@@ -30,6 +30,9 @@ type Config struct {
 	StrictAssignors bool
 	// StaticProtocol keeps one rebalance protocol for the consumer's life, as Kafka's own consumers do (R-B1).
 	StaticProtocol bool
+	// UpgradeRounds is after how many rebalances in a row that would allow it the member becomes COOPERATIVE; 0 is 1. More keep a group
+	// that is bounced back and forth from changing its protocol with each bounce (R-C11). It does nothing with StaticProtocol.
+	UpgradeRounds int
 	// SessionTimeout is after how long without a heartbeat the group gives the member up; 0 is 45 s.
 	SessionTimeout time.Duration
 	// HeartbeatInterval is how often it is told that the member lives; 0 is 3 s.
@@ -91,7 +94,7 @@ func (c Config) member() membership.Config {
 	return membership.Config{
 		Group: c.Group, InstanceID: c.InstanceID, Rack: c.Rack,
 		Assignors: c.Assignors, StrictAssignors: c.StrictAssignors, Static: c.StaticProtocol,
-		SessionTimeout: c.SessionTimeout, PollInterval: c.PollInterval, HeartbeatInterval: c.HeartbeatInterval,
+		SessionTimeout: c.SessionTimeout, PollInterval: c.PollInterval, HeartbeatInterval: c.HeartbeatInterval, UpgradeRounds: c.UpgradeRounds,
 	}
 }
 
