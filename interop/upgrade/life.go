@@ -29,6 +29,7 @@ import (
 const (
 	partitions = 12
 	session    = 6 * time.Second // how long a killed member is waited for
+	away       = 5 * time.Minute // how long a static one may be away
 	heartbeat  = 300 * time.Millisecond
 )
 
@@ -95,6 +96,7 @@ type life struct {
 	slots   []*slot
 	all     map[string]*member.Process
 	phases  []phase
+	static  bool // members have their places' names as instance ids
 	quit    chan struct{}
 	abandon context.CancelFunc // ends producing, whatever is under way
 	running sync.WaitGroup
@@ -201,13 +203,16 @@ func (l *life) fleet(codes ...code) {
 func (l *life) start(s *slot, c code) {
 	l.t.Helper()
 	s.born++
-	s.process = l.run(s.now(), c)
+	s.process = l.run(s, s.now(), c)
 }
 
-func (l *life) run(name string, c code) *member.Process {
+func (l *life) run(s *slot, name string, c code) *member.Process {
 	l.t.Helper()
-	process, err := c.Start(l.t.Context(), l.seen, l.dir, member.Arguments{Addr: l.w.broker.Addr, Group: l.name, Topic: l.name, Name: name,
-		Assignors: c.assignors, Session: session, Heartbeat: heartbeat})
+	a := member.Arguments{Addr: l.w.broker.Addr, Group: l.name, Topic: l.name, Name: name, Assignors: c.assignors, Session: session, Heartbeat: heartbeat}
+	if l.static {
+		a.Instance, a.Session = s.name, away
+	}
+	process, err := c.Start(l.t.Context(), l.seen, l.dir, a)
 	l.must(err)
 	l.all[name] = process
 	return process

@@ -72,7 +72,7 @@ func (l *life) refused(old code) {
 	since, before := member.Now(), l.generation()
 	const name = "early"
 	l.seen.MayFail(name)
-	early := l.run(name, old)
+	early := l.run(&slot{name: name}, name, old)
 	var why string
 	l.must(l.seen.Await(l.t.Context(), "it is refused", func() bool { why = l.seen.Refused(name); return why != "" }))
 	early.Kill()
@@ -160,6 +160,25 @@ func (l *life) faults(old, ours code) {
 	l.down(ours, old)
 	l.phase("the leader is killed, old")
 	l.kill(l.leader(), old)
+	l.finish()
+}
+
+// statics: the bounces of static members, who do not leave; each that comes takes
+// the place of one that stopped, or was killed, within its session (M22). There is no
+// round after the one that made them COOPERATIVE, so that their lists are whole
+// still, and Kafka, too, lets old code in at once (M10).
+func (l *life) statics(old, ours code) {
+	l.t.Helper()
+	l.static = true
+	l.phase("old, static: %v", old)
+	l.fleet(old, old, old)
+	l.roll("up", ours)
+	l.phase("one is killed and comes back: %v", ours)
+	s := l.slots[0]
+	s.process.Kill()
+	l.start(s, ours)
+	l.settle("it comes back")
+	l.roll("down", old)
 	l.finish()
 }
 

@@ -129,7 +129,10 @@ func scenarios() (all []scenario) {
 			l.twoBounces(r.client(t, old), r.client(t, stock))
 		}}
 	}
-	return append(all, two("java 3.9.1", "java 3.9.1"), two("java 2.3.1", "java 4.4.0"), mixed("java", "range", "java 2.3.1", "java 2.8.2", "java 4.4.0"), mixed("others", "range", "franz-go", "confluent-kafka", "sarama"),
+	static := func(old string) scenario {
+		return scenario{name: "static " + old, longOnly: true, play: func(t *testing.T, r *run, l *life) { l.statics(r.old(t, old), r.ours(t)) }}
+	}
+	return append(all, static("confluent-kafka"), static("java 2.3.1"), two("java 3.9.1", "java 3.9.1"), two("java 2.3.1", "java 4.4.0"), mixed("java", "range", "java 2.3.1", "java 2.8.2", "java 4.4.0"), mixed("others", "range", "franz-go", "confluent-kafka", "sarama"),
 		mixed("cooperative", "cooperative-sticky", "java 3.9.1", "franz-go", "confluent-kafka"), command)
 }
 
