@@ -136,6 +136,7 @@ func (b *Broker) closed(c server.ConnectionInfo, r server.CloseReason) {
 func (b *Broker) commitEvents() commit.Events {
 	log := b.cfg.Logger
 	return commit.Events{
+		Answers: func(answer func()) { b.server.Together(answer) },
 		Round: func(r commit.RoundStats) {
 			b.monitor.RoundCommitted(monitor.Round{Writes: r.Writes, WALBytes: r.WALBytes, SegmentBytes: r.DirectBytes, WALSync: r.WALSync, Took: r.Took})
 		},

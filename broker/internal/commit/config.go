@@ -39,6 +39,8 @@ type Config struct {
 // Events are called on the goroutine that commits, so they must be quick. Any may be nil.
 type Events struct {
 	Round func(RoundStats)
+	// Answers calls what answers the writes of a round.
+	Answers func(answer func())
 	// SegmentSync tells of a road B sync. It may be called several at once.
 	SegmentSync func(took time.Duration)
 	// Refused tells of writes that failed with ErrNotWritten.

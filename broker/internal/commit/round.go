@@ -22,7 +22,7 @@ func (c *Committer) round(batch []*Write) error {
 	if err := c.sync(); err != nil {
 		return err
 	}
-	if err := c.answer(); err != nil {
+	if err := c.answerTogether(); err != nil {
 		return err
 	}
 	c.stats.Took = c.cfg.Now().Sub(started)
@@ -198,6 +198,15 @@ func (c *Committer) syncSegment(l *lane) error {
 		c.cfg.Events.SegmentSync(c.cfg.Now().Sub(started))
 	}
 	return nil
+}
+
+// answerTogether is answer, said to who wants to know that answers are about to be given.
+func (c *Committer) answerTogether() (err error) {
+	if c.cfg.Events.Answers == nil {
+		return c.answer()
+	}
+	c.cfg.Events.Answers(func() { err = c.answer() })
+	return err
 }
 
 // answer writes the segments of road A and tells everybody, partition by partition.

@@ -11,8 +11,8 @@ import (
 )
 
 // Conn is one connection of a client. Its reader goroutine (run) takes requests off the socket, hands them to the handler
-// and writes what is answered at once; what is answered later is written by a goroutine that lives only as long as there
-// is something to write, or by the reader if it has nothing better to do.
+// and writes what is answered at once; what is answered later is written by way of the outbox, or by the reader if it has
+// nothing better to do.
 type Conn struct {
 	id     uint64
 	info   ListenerInfo
@@ -201,7 +201,7 @@ func (c *Conn) awaitUnmuted() error {
 }
 
 // finish notes what became of r and sees to it that it is written: by the reader if that is free or has r in its hands,
-// else by a writer of its own. It is called wherever responses come from, under locks too, and does not wait. It returns
+// else by a writer of the outbox. It is called wherever responses come from, under locks too, and does not wait. It returns
 // false, and does nothing, when r was finished before.
 func (c *Conn) finish(r *Request, res result) bool {
 	res.at = time.Now()
@@ -217,15 +217,15 @@ func (c *Conn) finish(r *Request, res result) bool {
 	if ms := res.response.ThrottleMs; ms > 0 {
 		c.mutedUntil = res.at.Add(time.Duration(ms) * time.Millisecond)
 	}
-	spawn := c.queue.ready() && !c.writing && !c.readerWaits && c.serving != r
-	if spawn {
+	idle := c.queue.ready() && !c.writing && !c.readerWaits && c.serving != r
+	if idle {
 		c.writing = true
 	}
 	c.wakeReader()
 	c.mu.Unlock()
 	r.ReleaseBody()
-	if spawn {
-		go c.writeReady()
+	if idle {
+		c.server.outbox.put(c)
 	}
 	if res.memory > 0 {
 		c.server.shed()

@@ -4,7 +4,7 @@
 //
 // One connection has one goroutine, its reader, which also runs the handlers and writes what they answer at once. What a
 // handler cannot answer at once is a parked slot in the connection's queue, not a parked goroutine; whoever finishes it
-// later wakes a writer, which lives until the queue has nothing more to send. An idle connection is thus one small stack.
+// later has it written by way of the outbox. An idle connection is thus one small stack.
 //
 // Memory has bounds that peers cannot move: request bytes by one budget (budget.go), responses by the rules of when the
 // next request is taken (conn.go), and connections by counts (gate.go).

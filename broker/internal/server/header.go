@@ -12,6 +12,7 @@ const (
 	frameStart   = sizeField + 4 // up to the version: what decides how the frame is received
 	headerMin    = 8             // the header up to its correlation id
 	varintMaxLen = 5
+	headMax      = sizeField + 5 // of a response
 )
 
 // Kinds of requests that framing itself has rules for.

@@ -14,3 +14,5 @@ var errAgain = errors.New("no bytes yet")
 func rawReader(net.Conn) syscall.RawConn { return nil }
 
 func readSocket(uintptr, []byte) (int, error) { return 0, errAgain }
+
+func sendNow(syscall.RawConn, []byte) (int, error) { return 0, nil }

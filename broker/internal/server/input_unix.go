@@ -3,6 +3,7 @@
 package server
 
 import (
+	"errors"
 	"net"
 	"syscall"
 
@@ -37,4 +38,19 @@ func readSocket(fd uintptr, p []byte) (int, error) {
 			return n, err
 		}
 	}
+}
+
+// sendNow sends as much of b as the socket takes without waiting.
+func sendNow(to syscall.RawConn, b []byte) (n int, err error) {
+	writeErr := to.Write(func(fd uintptr) bool {
+		for {
+			if n, err = unix.Write(int(fd), b); err != unix.EINTR {
+				return true
+			}
+		}
+	})
+	if err == errAgain {
+		err = nil
+	}
+	return max(n, 0), errors.Join(writeErr, err)
 }

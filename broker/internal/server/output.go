@@ -24,8 +24,9 @@ const (
 	fileBlock = 128 << 10
 )
 
-// output is the writing side of a connection while somebody writes to it. It gathers pieces and writes them together, in
-// one writev where the connection is a socket, else copied into one buffer: each Write of a TLS connection is a record.
+// output is the writing side of a connection while somebody writes to it. It gathers pieces and writes them together: in one
+// writev where the connection is a socket and there is much, else copied into one buffer. Each Write of a TLS connection is a
+// record.
 type output struct {
 	conn  *Conn
 	raw   syscall.RawConn // nil unless the connection takes writev and sendfile
@@ -196,7 +197,7 @@ func (o *output) write() error {
 	case len(o.pieces) == 1:
 		_, err := o.conn.net.Write(o.pieces[0])
 		return err
-	case o.raw != nil:
+	case o.raw != nil && o.gathered > quickMax:
 		o.spare = o.pieces // WriteTo consumes what it is called on
 		_, err := o.spare.WriteTo(o.conn.net)
 		return err

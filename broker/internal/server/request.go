@@ -31,7 +31,7 @@ type Request struct {
 	frame      atomic.Pointer[block] // what Body lies in; nil once released
 	lease      lease
 	buffers    []*block // Buffer's
-	head       [sizeField + 5]byte
+	head       [headMax]byte
 
 	next   *Request // in Conn.queue; guarded by Conn.mu, as result is while it is unfinished. Then the writer has both.
 	result result

@@ -21,6 +21,7 @@ type Server struct {
 	answers answers
 	pools   pools
 	outputs sync.Pool
+	outbox  outbox
 	lastID  atomic.Uint64
 
 	mu        sync.Mutex
@@ -42,6 +43,7 @@ func New(cfg Config, h Handler) *Server {
 		empty:     make(chan struct{}),
 	}
 	s.logs.Logger = cfg.Logger
+	s.outbox.start()
 	s.answers.limit, s.answers.patience = cfg.ResponseMemory, cfg.Patience
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	return s

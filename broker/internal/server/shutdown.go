@@ -12,6 +12,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.stop()
 	select {
 	case <-s.empty:
+		s.outbox.work.Wait()
 		return nil
 	case <-ctx.Done():
 	}

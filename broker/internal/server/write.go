@@ -19,8 +19,9 @@ func (c *Conn) flush() {
 }
 
 // writeReady writes until nothing is ready any more. The caller has set writing; it is cleared at the end.
-func (c *Conn) writeReady() {
-	out := c.server.takeOutput(c)
+func (c *Conn) writeReady() { c.writeReadyTo(c.server.takeOutput(c)) }
+
+func (c *Conn) writeReadyTo(out *output) {
 	for c.takeBatch(out) {
 		c.writeBatch(out)
 	}
@@ -48,12 +49,18 @@ func (c *Conn) takeBatch(out *output) bool {
 
 // writeBatch writes the responses of out's batch, or drops them if the connection has ended.
 func (c *Conn) writeBatch(out *output) {
-	sent := 0
-	if !out.dead {
-		var e ending
-		if sent, e = out.send(); e.err != nil {
-			c.end(e)
-		}
+	if out.dead {
+		c.written(out, 0, ending{})
+		return
+	}
+	sent, e := out.send()
+	c.written(out, sent, e)
+}
+
+// written notes what was written of out's batch, and lets go of it. An ending with an error is why it was not all.
+func (c *Conn) written(out *output, sent int, e ending) {
+	if e.err != nil {
+		c.end(e)
 	}
 	out.writtenAt = time.Now()
 	for i, r := range out.batch {
