@@ -149,7 +149,8 @@ func (c *Coordinator) Tried() <-chan struct{} { return c.tried }
 func (c *Coordinator) Shards() int { return len(c.shards) }
 
 // Do gives an input to a shard and returns at once. done is called exactly once, with what the machine answers or with
-// ErrLoading or ErrNotCoordinator. It is called on the shard's worker, or before Do returns, and must not wait.
+// ErrLoading or ErrNotCoordinator. It is called on the shard's worker, before Do returns, or on
+// the goroutine that commits, where others wait for it: it must be quick.
 func (c *Coordinator) Do(shard int32, in any, done func(reply any, err error)) {
 	if shard < 0 || int(shard) >= len(c.shards) {
 		done(nil, ErrNotCoordinator)

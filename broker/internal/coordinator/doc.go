@@ -2,9 +2,10 @@
 // is. It knows neither groups nor transactions.
 //
 // Its place in the journey of a JoinGroup: the handler calls [Coordinator.Do] with an input and a function, and the
-// connection reads on. A shard is a partition of an internal topic with the [machine.Machine] whose log it is. One of a few
-// workers owns it: it drains what waits, steps the machine through each input, applies the records at once, appends them
-// all together, and calls the functions when that append, and every one before it, is durable. Nobody waits on a goroutine
+// connection reads on. A shard is a partition of an internal topic with the [machine.Machine] whose log it is. It belongs to
+// one of a few workers, which drains what waits, steps the machine through each input, applies the records at once, appends
+// them all together, and calls the functions when that append, and every one before it, is durable. While nothing is under
+// way a caller does the same himself (turn.go). Nobody waits on a goroutine
 // of his own: who has no answer yet is an entry in a table of the shard, under the token that the machine knows him by.
 //
 // Since a machine is changed before its records are durable, nothing that it says may leave the shard earlier. So every

@@ -120,7 +120,7 @@ func (s *shard) maySend() bool {
 func (s *shard) sendNext() {
 	f := s.flights[s.sent]
 	s.sent++
-	s.underway++
+	s.flies(1)
 	if visits := s.visits(f.group); len(visits) > 0 {
 		s.away = true
 		(&rendezvous{origin: f, log: s.log, visits: visits}).travel()
@@ -129,6 +129,12 @@ func (s *shard) sendNext() {
 	s.log.Append(f.records, f.group, f.done)
 	f.forget()
 	f.goes()
+}
+
+// flies counts the appends under way.
+func (s *shard) flies(more int) {
+	s.underway += more
+	s.worker.underway += more
 }
 
 // goes is called when the log has the flight: whoever waits for no more is told.
@@ -146,7 +152,7 @@ func (f *flight) goes() {
 
 // appended hears what became of a flight.
 func (s *shard) appended(f *flight, err error) {
-	s.underway--
+	s.flies(-1)
 	switch {
 	case f.life != s.life: // its machine was dropped
 		s.recycle(f)

@@ -91,7 +91,8 @@ func (s *shard) receive(v *visit) {
 	v.flight, v.log, v.due = s.newFlight(), s.log, s.due
 	v.flight.closed, v.flight.onItsWay = true, true // nobody is told before it is
 	s.flights = append(s.flights, v.flight)
-	s.sent, s.underway, s.lent = len(s.flights), s.underway+1, true
+	s.sent, s.lent = len(s.flights), true
+	s.flies(1)
 	s.worker.deadlines.set(s, time.Time{})
 	v.of.next++
 	v.of.travel()
@@ -165,7 +166,7 @@ func (s *shard) resume(v *visit, err error) {
 	if err == nil {
 		s.applyWrite(&v.write)
 	} else {
-		s.underway--
+		s.flies(-1)
 		v.flight.durable = true
 		s.release()
 	}

@@ -24,21 +24,27 @@ type event struct {
 	back    bool // from a rendezvous: the log is the shard's own again; err is why nothing has been appended
 }
 
-// worker runs some of the shards, which nobody else touches.
+// worker runs some of the shards, which belong to whoever owns it: its goroutine, or for a moment a caller. See turn.go.
 type worker struct {
 	cfg    *Config
 	shards []*shard
 	wake   chan struct{} // there is something in the fields below mu
 
-	// Owned by the goroutine of run.
+	// The owner's.
 	deadlines  deadlines
-	dirty      []*shard // with something to append
+	armed      time.Time // when the goroutine looks at the latest; zero: whenever something comes
+	dirty      []*shard  // with something to append
+	underway   int       // of all shards
+	stopped    bool      // no call comes any more
 	now        time.Time
 	grace      time.Time // until then nothing is due
 	spareCalls []call
 	spareTold  []event
 
 	mu       sync.Mutex // guards what follows
+	owned    bool
+	quiet    bool // nothing was under way when the last owner left
+	wanted   bool // by the goroutine, while a caller owns it
 	calls    []call
 	told     []event
 	stopping bool // no calls are taken
@@ -46,36 +52,9 @@ type worker struct {
 	ended    bool // nobody looks any more
 }
 
+// newWorker makes a worker that is its goroutine's, until that has begun.
 func newWorker(cfg *Config) *worker {
-	return &worker{cfg: cfg, wake: make(chan struct{}, 1)}
-}
-
-// post takes a call in. It reports false when the worker takes none any more.
-func (w *worker) post(c call) bool {
-	w.mu.Lock()
-	if w.stopping {
-		w.mu.Unlock()
-		return false
-	}
-	w.calls = append(w.calls, c)
-	first := len(w.calls) == 1 && len(w.told) == 0
-	w.mu.Unlock()
-	if first {
-		w.poke()
-	}
-	return true
-}
-
-// tell takes an event in. After the end of the worker nobody needs it, and it reports false.
-func (w *worker) tell(e event) bool {
-	w.mu.Lock()
-	ended := w.ended
-	if !ended {
-		w.told = append(w.told, e)
-	}
-	w.mu.Unlock()
-	w.poke()
-	return !ended
+	return &worker{cfg: cfg, wake: make(chan struct{}, 1), owned: true}
 }
 
 // poke makes run look for work; a poke that it has not seen yet is enough.
@@ -105,9 +84,8 @@ type inbox struct {
 	stopping, aborted bool
 }
 
+// take empties the inbox. The caller owns w and holds mu.
 func (w *worker) take() inbox {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	in := inbox{w.calls, w.told, w.stopping, w.aborted}
 	w.calls, w.told = w.spareCalls[:0], w.spareTold[:0]
 	return in
@@ -125,38 +103,64 @@ func (w *worker) giveBack(in inbox) {
 func (w *worker) run() {
 	clock := newClock()
 	defer clock.stop()
-	stopped := false
-	for {
-		clock.arm(w.wakeUp(), w.cfg)
+	for first := true; ; first = false {
+		in, owns := w.enter(first)
+		if owns {
+			w.look()
+			if in.stopping && !w.stopped {
+				w.stopped = true
+				w.stopShards()
+			}
+			w.work(in)
+			if in.aborted || w.stopped && w.idle() {
+				w.end()
+				return
+			}
+			clock.arm(w.wakeUp(), w.cfg)
+			w.armed = clock.armed
+			w.leave()
+		}
 		clock.wait(w.wake)
-		w.look()
-		in := w.take()
-		if in.stopping && !stopped {
-			stopped = true
-			w.stopShards()
-		}
-		w.work(in)
-		if in.aborted || stopped && w.idle() {
-			w.end()
-			return
-		}
 	}
 }
 
+// enter makes the goroutine the owner and takes what has come, unless a caller is: he says when he leaves. From the
+// first time on callers may be.
+func (w *worker) enter(first bool) (in inbox, owns bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.owned && !first {
+		w.wanted = true
+		return in, false
+	}
+	w.owned = true
+	return w.take(), true
+}
+
 func (w *worker) work(in inbox) {
-	for _, e := range in.told {
-		e.shard.hear(e)
-	}
-	for _, c := range in.calls {
-		c.shard.step(c)
-	}
+	w.see(in)
 	w.tick()
+	w.send()
+}
+
+// send gives the logs what may go.
+func (w *worker) send() {
 	for _, s := range w.dirty {
 		s.dirty = false
 		s.send()
 	}
 	clear(w.dirty)
 	w.dirty = w.dirty[:0]
+}
+
+// see hears of what has happened and steps through the calls.
+func (w *worker) see(in inbox) {
+	for _, e := range in.told {
+		e.shard.hear(e)
+	}
+	for _, c := range in.calls {
+		c.shard.step(c)
+	}
 	w.giveBack(in)
 }
 
