@@ -15,4 +15,7 @@ func rawReader(net.Conn) syscall.RawConn { return nil }
 
 func readSocket(uintptr, []byte) (int, error) { return 0, errAgain }
 
-func sendNow(syscall.RawConn, []byte) (int, error) { return 0, nil }
+// oneWrite sends nothing: there is no rawReader either.
+type oneWrite struct{}
+
+func (*oneWrite) to(syscall.RawConn, []byte) (int, error) { return 0, nil }

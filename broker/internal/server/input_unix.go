@@ -3,7 +3,7 @@
 package server
 
 import (
-	"errors"
+	"cmp"
 	"net"
 	"syscall"
 
@@ -40,17 +40,32 @@ func readSocket(fd uintptr, p []byte) (int, error) {
 	}
 }
 
-// sendNow sends as much of b as the socket takes without waiting.
-func sendNow(to syscall.RawConn, b []byte) (n int, err error) {
-	writeErr := to.Write(func(fd uintptr) bool {
-		for {
-			if n, err = unix.Write(int(fd), b); err != unix.EINTR {
-				return true
-			}
-		}
-	})
-	if err == errAgain {
-		err = nil
+// oneWrite is a write of what a socket takes without waiting. It is used again, since what it is would be allocated for each.
+type oneWrite struct {
+	b     []byte
+	n     int
+	err   error
+	write func(fd uintptr) bool
+}
+
+// to sends as much of b as the socket takes.
+func (s *oneWrite) to(raw syscall.RawConn, b []byte) (n int, err error) {
+	if s.write == nil {
+		s.write = s.try
 	}
-	return max(n, 0), errors.Join(writeErr, err)
+	s.b, s.n, s.err = b, 0, nil
+	failed := raw.Write(s.write)
+	s.b = nil
+	return s.n, cmp.Or(failed, s.err)
+}
+
+func (s *oneWrite) try(fd uintptr) bool {
+	n, err := unix.Write(int(fd), s.b)
+	for err == unix.EINTR {
+		n, err = unix.Write(int(fd), s.b)
+	}
+	if s.n = max(n, 0); err != errAgain {
+		s.err = err
+	}
+	return true
 }

@@ -40,6 +40,7 @@ type output struct {
 	gathered int      // bytes in pieces
 	blocks   []*block // that pieces lie in
 	spare    net.Buffers
+	quick    oneWrite
 }
 
 func (s *Server) takeOutput(c *Conn) *output {

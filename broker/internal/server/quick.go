@@ -70,7 +70,7 @@ func (o *output) sendQuick() (all bool, err error) {
 	}
 	o.armDeadline()
 	joined := o.join()
-	n, err := sendNow(o.raw, joined.b[:o.gathered])
+	n, err := o.quick.to(o.raw, joined.b[:o.gathered])
 	rest := joined.b[n:o.gathered]
 	o.reset()
 	if err != nil || len(rest) == 0 {
