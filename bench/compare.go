@@ -30,7 +30,7 @@ type comparison struct {
 	progress io.Writer
 	began    time.Time
 
-	transactors *load.JavaTransactors
+	transactors map[string]*load.ForeignTransactors // by client
 
 	table     result.Table
 	failures  []error // phases that failed; the others go on
@@ -39,7 +39,7 @@ type comparison struct {
 
 // compare runs the comparison and writes the table to out.
 func compare(ctx context.Context, o options, out, progress io.Writer) error {
-	c := &comparison{options: o, progress: progress, began: time.Now()}
+	c := &comparison{options: o, progress: progress, began: time.Now(), transactors: map[string]*load.ForeignTransactors{}}
 	err := c.prepare(ctx)
 	if c.scratch != "" {
 		defer os.RemoveAll(c.scratch)
@@ -104,7 +104,7 @@ func (c *comparison) findClients(ctx context.Context) {
 	if c.wants("java") {
 		if tools, err := kafka.Install(ctx, kafka.V4); err == nil {
 			c.java = &tools
-			c.findTransactors(tools)
+			c.findTransactors("java", func() (*load.ForeignTransactors, error) { return load.JavaTransactors(tools, c.scratch) })
 		} else {
 			c.say("no rows of the Java client: %v", err)
 		}
@@ -115,16 +115,17 @@ func (c *comparison) findClients(ctx context.Context) {
 		} else {
 			c.say("no rows of librdkafka: kcat is not installed")
 		}
+		c.findTransactors("librdkafka", func() (*load.ForeignTransactors, error) { return load.LibrdkafkaTransactors(ctx, c.scratch) })
 	}
 }
 
-func (c *comparison) findTransactors(tools kafka.Tools) {
-	j, err := load.NewJavaTransactors(tools, c.scratch)
+func (c *comparison) findTransactors(client string, find func() (*load.ForeignTransactors, error)) {
+	f, err := find()
 	if err != nil {
-		c.say("no transactions of the Java client: %v", err)
+		c.say("no transactions of the client %s: %v", client, err)
 		return
 	}
-	c.transactors = &j
+	c.transactors[client] = f
 }
 
 // wants tells whether a phase of that client is to run.

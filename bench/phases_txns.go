@@ -15,8 +15,10 @@ func txnPhases() []phase {
 	for _, s := range result.Shapes() {
 		all = append(all, phase{name: s.ID(), run: transactions(s)})
 	}
-	for _, s := range result.JavaShapes() {
-		all = append(all, phase{name: result.Java + s.ID(), client: "java", run: javaTransactions(s)})
+	for _, client := range result.Foreign() {
+		for _, s := range result.ForeignShapes() {
+			all = append(all, phase{name: s.ForeignID(client), client: client, run: foreignTransactions(client, s)})
+		}
 	}
 	for _, s := range result.PacedShapes() {
 		all = append(all, phase{name: s.PacedID(), run: paced(s)})
@@ -110,24 +112,24 @@ func (v *visit) runTransactors(ctx context.Context, s result.Shape, topic string
 	return measure(ctx, all)
 }
 
-// javaTransactions are those of Kafka's own client, which waits in its own way for brokers that ask it to.
-func javaTransactions(s result.Shape) func(context.Context, *visit) error {
+// foreignTransactions are those of a client of another language, which waits in its own way for brokers that ask it to.
+func foreignTransactions(client string, s result.Shape) func(context.Context, *visit) error {
 	return func(ctx context.Context, v *visit) error {
-		if v.transactors == nil {
+		if v.transactors[client] == nil {
 			return nil
 		}
-		topic, err := v.txnTopic(ctx, result.Java+s.ID())
+		topic, err := v.txnTopic(ctx, s.ForeignID(client))
 		if err != nil {
 			return err
 		}
 		length := v.options.plan.txns
-		done, err := v.transactors.Run(ctx, v.broker.Addr, topic, s.Producers, s.Records, leadIn(length), length)
+		done, err := v.transactors[client].Run(ctx, v.broker.Addr, topic, s.Producers, s.Records, leadIn(length), length)
 		if err != nil {
 			return err
 		}
-		v.add(result.Java+s.ID(), done.Rate())
-		v.add(result.Java+s.CommitID("p50"), stats.Milliseconds(done.Commit.P50))
-		v.add(result.Java+s.CommitID("p99"), stats.Milliseconds(done.Commit.P99))
+		v.add(s.ForeignID(client), done.Rate())
+		v.add(s.ForeignCommitID(client, "p50"), stats.Milliseconds(done.Commit.P50))
+		v.add(s.ForeignCommitID(client, "p99"), stats.Milliseconds(done.Commit.P99))
 		return nil
 	}
 }

@@ -54,11 +54,27 @@ func (s Shape) rateKind() Kind {
 	return TxnRate
 }
 
-// JavaShapes are those that Kafka's own client runs, too.
-func JavaShapes() []Shape { return []Shape{{1, 1}, {8, 100}} }
+// Foreign are the clients of other languages that run transactions, too: Kafka's own and librdkafka's.
+func Foreign() []string { return []string{"java", "librdkafka"} }
 
-// Java is the prefix of their rows.
-const Java = "java-"
+// foreignTitle is a client's name in the table.
+func foreignTitle(client string) string {
+	if client == "java" {
+		return "Java"
+	}
+	return client
+}
+
+// ForeignShapes are those that they run.
+func ForeignShapes() []Shape { return []Shape{{1, 1}, {8, 100}} }
+
+// ForeignID is the row of a client's transactions a second, and the phase.
+func (s Shape) ForeignID(client string) string { return client + "-" + s.ID() }
+
+// ForeignCommitID is its row of one percentile of the commits.
+func (s Shape) ForeignCommitID(client, percentile string) string {
+	return client + "-" + s.CommitID(percentile)
+}
 
 // Pace is how many transactions a second each producer of the paced rows begins:
 // a rate that every broker can keep up with, so that all have the same to do.
@@ -89,11 +105,14 @@ func transactions() []Row {
 			rows = append(rows, Row{s.ShareID(), s.title() + ": of the rate without", "%", TxnShare})
 		}
 	}
-	for _, s := range JavaShapes() {
-		rows = append(rows,
-			Row{Java + s.ID(), s.title() + ", Java", "/s", s.rateKind()},
-			Row{Java + s.CommitID("p50"), s.title() + ", Java: commit, p50", "ms", TxnCommitMedian},
-			Row{Java + s.CommitID("p99"), s.title() + ", Java: commit, p99", "ms", TxnCommitP99})
+	for _, client := range Foreign() {
+		for _, s := range ForeignShapes() {
+			title := s.title() + ", " + foreignTitle(client)
+			rows = append(rows,
+				Row{s.ForeignID(client), title, "/s", s.rateKind()},
+				Row{s.ForeignCommitID(client, "p50"), title + ": commit, p50", "ms", TxnCommitMedian},
+				Row{s.ForeignCommitID(client, "p99"), title + ": commit, p99", "ms", TxnCommitP99})
+		}
 	}
 	for _, s := range PacedShapes() {
 		at := fmt.Sprintf("%s, each %d/s: commit, ", s.title(), Pace)

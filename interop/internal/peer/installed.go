@@ -12,6 +12,7 @@ import (
 	"github.com/skeinstream/skein/interop/internal/maven"
 	"github.com/skeinstream/skein/interop/internal/root"
 	"github.com/skeinstream/skein/interop/proc"
+	"github.com/skeinstream/skein/interop/python"
 )
 
 // javaVersions: the last eager-only client, the last 2.x with the old default
@@ -62,15 +63,15 @@ func Java(ctx context.Context, version, class string, flags []string, args ...st
 }
 
 func pythonClients() []Client {
-	python := func(name, program string, fast bool) Client {
+	client := func(name, program string, fast bool) Client {
 		return Client{Name: name, Fast: fast, open: func(ctx context.Context, dir string) (Conn, error) {
 			return openPython(ctx, dir, name, program)
 		}}
 	}
 	return []Client{
-		python("confluent-kafka 2.16.1", "confluent.py", false),
-		python("kafka-python 3.0.12", "kafkapython.py", false),
-		python("aiokafka 0.14.0", "aio.py", false),
+		client("confluent-kafka 2.16.1", "confluent.py", false),
+		client("kafka-python 3.0.12", "kafkapython.py", false),
+		client("aiokafka 0.14.0", "aio.py", false),
 	}
 }
 
@@ -85,27 +86,16 @@ func openPython(ctx context.Context, dir, name, program string) (Conn, error) {
 // Python is a program under clients/python, ready to be started with the
 // Python clients installed.
 func Python(ctx context.Context, program string, args ...string) (*exec.Cmd, error) {
-	requirements, err := clientFile("python", "requirements.txt")
+	programs, err := python.Programs()
 	if err != nil {
 		return nil, err
 	}
-	pins, err := os.ReadFile(requirements)
+	interpreter, err := python.Interpreter(ctx)
 	if err != nil {
 		return nil, err
 	}
-	venv, err := cache.Entry(ctx, "python", pins, func(ctx context.Context, dir string) error {
-		if _, err := proc.Output(exec.CommandContext(ctx, "python3", "-m", "venv", dir)); err != nil {
-			return err
-		}
-		pip := filepath.Join(dir, "bin", "pip")
-		_, err := proc.Output(exec.CommandContext(ctx, pip, "install", "--quiet", "--disable-pip-version-check", "-r", requirements))
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	all := append([]string{"-B", filepath.Join(filepath.Dir(requirements), program)}, args...)
-	return exec.Command(filepath.Join(venv, "bin", "python"), all...), nil
+	all := append([]string{"-B", filepath.Join(programs, program)}, args...)
+	return exec.Command(interpreter, all...), nil
 }
 
 func nodeClients() []Client {

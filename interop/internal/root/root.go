@@ -10,16 +10,18 @@ import (
 )
 
 // Interop is the directory of the interop module: the nearest one upwards from
-// the working directory whose go.mod declares it.
+// the working directory, or beside one of those, whose go.mod declares it.
 func Interop() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", fmt.Errorf("finding the interop module: %w", err)
 	}
 	for {
-		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-		if err == nil && strings.HasPrefix(string(text), "module github.com/skeinstream/skein/interop\n") {
-			return dir, nil
+		for _, d := range []string{dir, filepath.Join(dir, "interop")} {
+			text, err := os.ReadFile(filepath.Join(d, "go.mod"))
+			if err == nil && strings.HasPrefix(string(text), "module github.com/skeinstream/skein/interop\n") {
+				return d, nil
+			}
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
