@@ -97,6 +97,7 @@ var rooms = map[string]room{
 	"internal/scripts":      {Rooms: []string{"internal/grouptags"}, Others: []string{kmsg, kerr}},
 	"internal/settings":     {Pure: true, Rooms: []string{"internal/nearest"}},
 	"internal/settings/gen": {Rooms: []string{"internal/settings"}},
+	"internal/transcript":   {Pure: true},
 	"internal/vfs":          {Others: []string{xsys}},
 	"internal/lint":         {},
 }

@@ -16,7 +16,7 @@ func (g Group) Paths() []Path {
 	}
 	old := g.eagerName()
 	mixed, narrow, turned := fmt.Sprintf("[cooperative-sticky, %s]", old), "[cooperative-sticky]", fmt.Sprintf("[%s, cooperative-sticky]", old)
-	down := Path{"down from Skein's consumer", []string{"the old code with [" + old + "]: this broker lets it in, and the group falls back without a stop"}, []string{"C15"}}
+	down := Path{"down from Skein's consumer", []string{"the old code with [" + old + "]: this broker lets it in, and the group falls back by itself"}, []string{"C15"}}
 	if !g.Broker.Union {
 		down.Steps = []string{"Skein's consumer with " + turned, "the old code with [" + old + "]"}
 		down.Rules = []string{"C14", "C21"}
