@@ -5,6 +5,7 @@ package consumer
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -298,7 +299,7 @@ func TestSlowWork(t *testing.T) {
 		w.writes("t", 0, 1)
 		cfg := w.config()
 		cfg.PollInterval = 5 * time.Second
-		handled := 0
+		var handled atomic.Int64
 		for range 2 {
 			m := w.idler("m", cfg, "t")
 			defer m.close()
@@ -311,8 +312,7 @@ func TestSlowWork(t *testing.T) {
 					if b.Len() == 0 {
 						continue
 					}
-					handled++
-					if handled == 1 {
+					if handled.Add(1) == 1 {
 						<-time.After(8 * time.Second)
 						if err := m.Commit(context.Background()); err == nil {
 							t.Error("the late commit was taken")
@@ -324,8 +324,8 @@ func TestSlowWork(t *testing.T) {
 		pass(time.Minute)
 		before := w.group("g")
 		pass(time.Minute)
-		if g := w.group("g"); g.State != "Stable" || len(g.Members) != 2 || handled != 2 {
-			t.Errorf("the group is %s with %d members (was %s), the record was handled %d times", g.State, len(g.Members), before.State, handled)
+		if g := w.group("g"); g.State != "Stable" || len(g.Members) != 2 || handled.Load() != 2 {
+			t.Errorf("the group is %s with %d members (was %s), the record was handled %d times", g.State, len(g.Members), before.State, handled.Load())
 		}
 	})
 }
