@@ -1,3 +1,7 @@
+// Package member has the members of consumer groups that interop runs: each a
+// client in a process of its own, which says what it gets, handles, commits and
+// gives up. Rooms that let groups live through something start them here, wait
+// for what they say by an Observer, and judge the history.
 package member
 
 import (
