@@ -26,13 +26,13 @@ type theatre struct {
 }
 
 // opened plays with more settings of the broker. Directories are below the test's own, so that what stays behind is seen.
-func opened(t *testing.T, more map[string]string) *theatre {
+func opened(t *testing.T, pace time.Duration, more map[string]string) *theatre {
 	t.Helper()
 	h := &theatre{}
 	all := settings()
 	all["skein.durability"] = "os" // nobody cuts the power here
 	maps.Copy(all, more)
-	cfg := Config{Name: "demo", Pace: 2 * time.Second, Every: 200 * time.Millisecond, Watch: func(e story.Event) { h.told = append(h.told, e) }}
+	cfg := Config{Name: "demo", Pace: pace, Every: 200 * time.Millisecond, Watch: func(e story.Event) { h.told = append(h.told, e) }}
 	play, err := open(t.Context(), cfg, all)
 	if err != nil {
 		t.Fatal(err)
@@ -73,8 +73,15 @@ func phase(t *testing.T, v ownership.Verdict, title string) ownership.Phase {
 // C26, R-C11, R-C14, R-C15: up in one bounce, with both codes in the group, down in one bounce, with deaths and a start of the broker in
 // between. In clean acts nothing is handled twice, at no time has a partition two owners, nothing is lost.
 func TestUpAndDownInOneBounceEach(t *testing.T) {
+	for _, pace := range []time.Duration{0, 2 * time.Second} {
+		upAndDown(t, pace)
+	}
+}
+
+func upAndDown(t *testing.T, pace time.Duration) {
+	t.Helper()
 	inBubble(t, func(t *testing.T) {
-		h := opened(t, nil)
+		h := opened(t, pace, nil)
 		defer h.ends(t)
 		v, err := h.Run(t.Context())
 		if err != nil || !v.Good() {
@@ -123,7 +130,7 @@ func (h *theatre) judgedAgain(t *testing.T, v ownership.Verdict) {
 // R-C21: a broker that does not admit old members, as Kafka does not, is found out, and the way back has two bounces.
 func TestTheWayBackOnABrokerThatRefusesOldCode(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		h := opened(t, map[string]string{unionAdmission: "false"})
+		h := opened(t, 0, map[string]string{unionAdmission: "false"})
 		defer h.ends(t)
 		v, err := h.Run(t.Context())
 		if err != nil || !v.Good() {
@@ -138,7 +145,7 @@ func TestTheWayBackOnABrokerThatRefusesOldCode(t *testing.T) {
 // A play that goes wrong is found to have: here old code is started where the broker refuses it (R-C10, M11).
 func TestABadPlayHasABadVerdict(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		h := opened(t, map[string]string{unionAdmission: "false"})
+		h := opened(t, 0, map[string]string{unionAdmission: "false"})
 		defer h.ends(t)
 		h.state = story.NewState(story.Script(story.Cluster{Admits: true}))
 		v, err := h.Run(t.Context())
@@ -155,7 +162,7 @@ func TestABadPlayHasABadVerdict(t *testing.T) {
 func TestItCanBeInterruptedAtAnyTime(t *testing.T) {
 	for _, after := range []time.Duration{0, 100 * time.Millisecond, 7500 * time.Millisecond, 22 * time.Second} {
 		inBubble(t, func(t *testing.T) {
-			h := opened(t, nil)
+			h := opened(t, 2*time.Second, nil)
 			defer h.ends(t)
 			ctx, cancel := context.WithTimeout(t.Context(), after)
 			defer cancel()

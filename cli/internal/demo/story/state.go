@@ -48,8 +48,9 @@ type Part struct {
 	Last    time.Time
 	Cells   []int
 
-	cell int
-	took bool
+	cell  int
+	took  bool
+	flows bool // its owner has handled something
 }
 
 // Line is an event for people.
@@ -131,7 +132,7 @@ func (s *State) member(e Event, m *Member) {
 func (s *State) own(e Event, m *Member) {
 	m.Owns = slices.Compact(slices.Sorted(slices.Values(append(m.Owns, e.Partitions...))))
 	for _, p := range e.Partitions {
-		s.Parts[p].Owner = e.Slot
+		s.Parts[p].Owner, s.Parts[p].flows = e.Slot, false
 	}
 }
 
@@ -146,7 +147,7 @@ func (s *State) disown(slot int, m *Member, partitions []int32) {
 
 func (s *State) handled(e Event) {
 	p := &s.Parts[e.Partitions[0]]
-	p.Handled, p.Last, p.cell, p.took = max(p.Handled, e.Last+1), e.At, e.Slot, true
+	p.Handled, p.Last, p.cell, p.took, p.flows = max(p.Handled, e.Last+1), e.At, e.Slot, true, true
 }
 
 // Tick ends a cell of every ticker.
@@ -200,7 +201,7 @@ func (s *State) Leader() int {
 // LastKilled is the slot of whoever was killed last.
 func (s *State) LastKilled() int { return s.killed }
 
-// Settled says that the live members share all partitions in one generation, and have handled records of each since a moment.
+// Settled says that the live members share all partitions in one generation, and have handled records of each, also since a moment.
 func (s *State) Settled(since time.Time) bool {
 	for _, m := range s.Members {
 		if m.Alive && (m.Rebalancing || len(m.Owns) == 0 || m.Generation != s.Generation()) {
@@ -208,7 +209,7 @@ func (s *State) Settled(since time.Time) bool {
 		}
 	}
 	for i := range s.Parts {
-		if s.Parts[i].Owner == 0 || !s.Parts[i].Last.After(since) {
+		if s.Parts[i].Owner == 0 || !s.Parts[i].flows || !s.Parts[i].Last.After(since) {
 			return false
 		}
 	}

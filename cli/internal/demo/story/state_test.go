@@ -111,9 +111,16 @@ func TestWhenAGroupHasSettled(t *testing.T) {
 		"a member is killed":                     func(p *play) { p.does(3, ownership.Ended) },
 		"a member has just started":              func(p *play) { p.does(3, ownership.Ended); p.starts(3, New) },
 		"the broker is down":                     func(p *play) { p.see(Event{Event: ownership.Event{Kind: BrokerDown}}) },
+		"who has a partition now has handled nothing of it": func(p *play) {
+			p.does(1, ownership.Revoked, 0)
+			p.does(2, ownership.Assigned, 0)
+		},
 		"a member has nothing, and all is another's": func(p *play) {
 			p.does(3, ownership.Revoked, third(3)...)
 			p.does(2, ownership.Assigned, third(3)...)
+			for _, id := range third(3) {
+				p.handles(2, id, 1, 1)
+			}
 		},
 	} {
 		p := whole()
