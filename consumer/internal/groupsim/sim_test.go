@@ -78,7 +78,7 @@ func TestGroups(t *testing.T) {
 		}
 	})
 	t.Logf("rows: %v", rows)
-	if missed := Missed(rows); len(missed) > 0 && count >= 1000 {
+	if missed := Missed(rows); len(missed) > 0 && count >= 3000 { // fewer may leave a rare one out; each has a script, too
 		t.Errorf("no run came through %v", missed)
 	}
 }
