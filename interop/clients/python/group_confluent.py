@@ -27,9 +27,11 @@ if a.instance:
 consumer = Consumer(settings)
 
 # Faults that pass: the broker starts again, or a rebalance is under way, during
-# which a cooperative member goes on under a generation that may be over.
+# which a cooperative member goes on under a generation that may be over. Whom the broker has given up meanwhile,
+# as after a start that took long, is told so by the library, and loses its partitions.
 PASSING = {
     KafkaError.ILLEGAL_GENERATION,
+    KafkaError.UNKNOWN_MEMBER_ID,
     KafkaError._TRANSPORT, KafkaError._WAIT_COORD, KafkaError._TIMED_OUT, KafkaError.REBALANCE_IN_PROGRESS,
     KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError._ALL_BROKERS_DOWN, KafkaError.REQUEST_TIMED_OUT,
 }
