@@ -39,7 +39,8 @@ type Config struct {
 	HeartbeatInterval time.Duration
 	// PollInterval is how long may pass between two polls, and how long a rebalance waits for a member; 0 is 5 min.
 	PollInterval time.Duration
-	// ReadCommitted hides records of transactions that are open or aborted (isolation.level).
+	// ReadCommitted hides records of transactions that are open or aborted (isolation.level), and waits for a transaction that is to decide where to
+	// begin (KIP-447). Brokers before Kafka 2.5 know no such wait: the log says so.
 	ReadCommitted bool
 	// Reset is where to begin without a committed offset, and where to go on when the log does not hold the position.
 	Reset Reset

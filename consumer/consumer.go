@@ -31,6 +31,7 @@ type Consumer struct {
 
 	commits   *committer
 	stats     stats
+	unstable  atomic.Bool // that the broker knows no stable offsets has been told
 	closing   atomic.Bool
 	closed    sync.Once
 	closeErr  error

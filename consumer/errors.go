@@ -63,16 +63,6 @@ func (e *NoOffsetError) Error() string {
 	return fmt.Sprintf("%s-%d does not hold offset %d, and the reset policy is none: seek, or choose another policy", e.Topic, e.Partition, e.Offset)
 }
 
-// UnsupportedError says that the broker is too old for something.
-type UnsupportedError struct {
-	What  string // as Config names it
-	Since string // the first Kafka that has it
-}
-
-func (e *UnsupportedError) Error() string {
-	return fmt.Sprintf("the broker is too old for %s: it takes Apache Kafka %s or newer; leave it out, or upgrade", e.What, e.Since)
-}
-
 // PartitionError is an error of fetching one partition. Others go on.
 type PartitionError struct {
 	TopicPartition

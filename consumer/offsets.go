@@ -22,6 +22,7 @@ func (c *Consumer) committed(ctx context.Context, list []TopicPartition) (found 
 	if err != nil {
 		return nil, nil, fmt.Errorf("asking for the offsets of group %q: %w", c.cfg.Group, err)
 	}
+	c.warnUnstable(resp.Version)
 	if err := kerr.ErrorForCode(resp.ErrorCode); err != nil {
 		return nil, nil, fmt.Errorf("asking for the offsets of group %q: %w", c.cfg.Group, err)
 	}

@@ -41,3 +41,16 @@ func (c *Consumer) highest(ctx context.Context, key int16) (version int16, known
 	}
 	return 0, false
 }
+
+// stableSince is the OffsetFetch of Kafka 2.5, which can be asked to wait for transactions that are to decide an offset (KIP-447). An older one
+// is sent without that wish.
+const stableSince = 7
+
+// warnUnstable says, once, what a broker cannot do that ReadCommitted asks for: nothing else would show it.
+func (c *Consumer) warnUnstable(version int16) {
+	if !c.cfg.ReadCommitted || version >= stableSince || c.unstable.Swap(true) {
+		return
+	}
+	c.log.Warn("the broker knows no stable offsets, as Kafka does since 2.5: after a transaction that is not decided yet, what it commits may be read again",
+		"group", c.cfg.Group, "version", version)
+}

@@ -140,7 +140,7 @@ func (e *JoinError) hint() string {
 		return fmt.Sprintf(": another process has taken over group.instance.id %q: give each process one of its own", e.Instance)
 	case kerr.UnsupportedVersion:
 		if e.Instance != "" {
-			return ": the broker knows no static members: leave group.instance.id out"
+			return ": the broker knows no static members, as Kafka does since 2.3: leave group.instance.id out"
 		}
 	case kerr.InvalidSessionTimeout:
 		return ": choose a session timeout between the broker's group.min.session.timeout.ms and group.max.session.timeout.ms"
