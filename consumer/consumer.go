@@ -94,7 +94,8 @@ func (c *Consumer) maySubscribe() error {
 }
 
 // Unsubscribe leaves the group, after the callback for what is owned: Revoked, or Lost while a rebalance is under way. It ends a manual
-// assignment, too. The consumer may subscribe again.
+// assignment, too. The consumer may subscribe again. A static member does not leave: the group keeps its place until its session ends, and it comes
+// back as who it was.
 func (c *Consumer) Unsubscribe(ctx context.Context) error {
 	if err := c.sit(ctx); err != nil {
 		return err

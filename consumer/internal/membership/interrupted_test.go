@@ -133,6 +133,30 @@ func TestSubscribingWhileLeaving(t *testing.T) {
 	l.ends().did("leave", `join as "" with [cooperative-sticky range], owning [] of generation -1`)
 }
 
+// FR-G1: a static member that unsubscribes does not leave, so that it comes back as who it was: the broker neither fences what of it is still under
+// way, nor lets it take the place of another process that has its name by now.
+func TestAStaticMemberSubscribesAgain(t *testing.T) {
+	const again = `join as "m" with [cooperative-sticky range], owning [] of generation -1`
+	l := newLife(t, Config{InstanceID: "i"}).settles(cs, "t-0").does(Rejoin{})
+	late := l.last["join"]
+	l.does(Subscribed{}).did(owning, "stop [t-0]", "call lost [t-0]").ends().subscribes("t").did(again)
+	l.does(Answered{ID: late.ID, Response: joined(2)}).did()
+	l.joins(3, cs).isGiven("t-0").ends().did("sync generation 3, plan of 0", "start [t-0]", "call assigned [t-0]")
+
+	l.does(Subscribed{}).ends().subscribes("t")
+	l.log = nil
+	l.refusedToJoin(kerr.UnknownMemberID).did(`join as "" with [cooperative-sticky range], owning [] of generation -1`) // the session has ended
+	l.does(Subscribed{}).subscribes("t")
+	l.log = nil
+	l.refusedToJoin(kerr.FencedInstanceID)
+	if l.m.phase != failed {
+		t.Errorf("another has its name, and it did %v", l.log)
+	}
+
+	l = newLife(t, Config{InstanceID: "i", PollInterval: 2 * time.Second}).settles(cs, "t-0").passes(2 * time.Second).did("stop [t-0]")
+	l.does(Polled{}).did("stop [t-0]", "call lost [t-0]").ends().did(again)
+}
+
 // The error of the last callback is told, too.
 func TestTheLastCallbackFails(t *testing.T) {
 	l := newLife(t, Config{}).settles(cs, "t-0").does(Close{}).does(Called{Err: errors.New("no")})

@@ -41,10 +41,7 @@ func (m *Machine) assignedNow() bool {
 
 // left tells the broker. The user may have subscribed again while the callback ran.
 func (m *Machine) left() {
-	if !m.closes || !m.cfg.StayOnClose {
-		m.sendLeave("the consumer unsubscribes or closes")
-	}
-	m.reset(true)
+	m.goAway("the consumer unsubscribes or closes")
 	m.forgotten, m.again, m.attempted, m.led, m.adopted = false, "", false, nil, nil
 	m.out.Err, m.round = m.round.failed, round{}
 	switch {
@@ -57,10 +54,16 @@ func (m *Machine) left() {
 	}
 }
 
-// sendLeave asks for no answer. Static members do not leave (R-B15).
-func (m *Machine) sendLeave(reason string) {
-	if m.cfg.InstanceID != "" || m.member == "" {
-		return
+// goAway takes the member out of its generation. It keeps its id unless it has told the broker that it leaves (FR-G1): without it, it would be a new
+// process to the broker, which fences what of the member is still under way, or another process that has its name by now.
+func (m *Machine) goAway(reason string) {
+	m.reset(m.sendLeave(reason))
+}
+
+// sendLeave asks for no answer, and says whether it was sent. Static members do not leave (R-B15).
+func (m *Machine) sendLeave(reason string) bool {
+	if m.cfg.InstanceID != "" || m.member == "" || m.closes && m.cfg.StayOnClose {
+		return false
 	}
 	req := kmsg.NewPtrLeaveGroupRequest()
 	req.Group, req.MemberID = m.cfg.Group, m.member
@@ -68,4 +71,5 @@ func (m *Machine) sendLeave(reason string) {
 	member.MemberID, member.Reason = m.member, nullable(cut(reason))
 	req.Members = append(req.Members, member)
 	m.out.Requests = append(m.out.Requests, Request{m.flight.next(), req})
+	return true
 }

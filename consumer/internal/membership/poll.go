@@ -31,8 +31,7 @@ func (m *Machine) pollInTime() {
 	if at := m.pollDeadline(); at.IsZero() || m.now.Before(at) {
 		return
 	}
-	m.sendLeave("the user has not polled for " + m.cfg.PollInterval.String())
-	m.reset(true)
+	m.goAway("the user has not polled for " + m.cfg.PollInterval.String())
 	m.stop(m.owned)
 	if m.flight.call == nil {
 		m.rest()
