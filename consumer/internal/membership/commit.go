@@ -24,7 +24,7 @@ func (m *Machine) commitRefused(in CommitRefused) {
 	case kerr.IllegalGeneration, kerr.UnknownMemberID:
 		m.out.Err = ErrCommitFailed
 		switch {
-		case !current && m.rebalances(), current && m.overtaken(err):
+		case !current && m.rebalances(), current && m.overtaken(err), m.outgrown(in):
 			m.out.Err = ErrRebalanceInProgress
 		case current:
 			m.expelled(err == kerr.UnknownMemberID)
@@ -35,6 +35,12 @@ func (m *Machine) commitRefused(in CommitRefused) {
 			m.fail(&JoinError{Group: m.cfg.Group, Instance: m.cfg.InstanceID, Err: err})
 		}
 	}
+}
+
+// outgrown says that a commit was overtaken by a round in which the member kept its place: what it still owns is as good as before. Kafka's
+// consumers call that a failure, too, as soon as the round is over, though nobody else has read anything.
+func (m *Machine) outgrown(in CommitRefused) bool {
+	return in.Member == m.member && m.since <= in.Generation && in.Generation < m.generation
 }
 
 // rebalances says that the member is on its way to its next assignment.

@@ -97,6 +97,34 @@ func TestCommitsDuringARebalance(t *testing.T) {
 	l.did(owning, "sync generation 2, plan of 0", "error "+ErrRebalanceInProgress.Error()+" (fatal: false)", "call assigned []")
 }
 
+// R-B6: a commit that a whole round has overtaken is no failure of a member that was in the round, and one of a member that has lost what it owned
+// since is, though it may have the same id.
+func TestCommitsOfEarlierGenerations(t *testing.T) {
+	refused := func(l *life) error {
+		out := l.m.Step(l.now, CommitRefused{Code: kerr.IllegalGeneration.Code, Generation: 1, Member: "m"})
+		if l.note(out); len(out.Requests) > 0 || out.Call != nil {
+			t.Errorf("a commit of the past has it do %v", l.log)
+		}
+		return out.Err
+	}
+	l := newLife(t, Config{}).settles(cs, "t-0").does(Rejoin{}).joins(2, cs).isGiven("t-0").ends()
+	if err := refused(l); err != ErrRebalanceInProgress {
+		t.Errorf("the member was in the round: %v", err)
+	}
+	l = newLife(t, Config{}).settles(cs, "t-0").beats(kerr.IllegalGeneration).ends().joins(3, cs).isGiven("t-0").ends()
+	if err := refused(l); err != ErrCommitFailed {
+		t.Errorf("the member was expelled: %v", err)
+	}
+	l = newLife(t, Config{InstanceID: "i"}).settles(cs, "t-0").does(Rejoin{}).joins(3, cs).ends().joins(4, cs).isGiven("t-0").ends()
+	if err := refused(l); err != ErrCommitFailed {
+		t.Errorf("the static member has missed a round: %v", err)
+	}
+	l = newLife(t, Config{}).settles(cs, "t-0").does(Rejoin{}).joins(2, rg).ends().joins(3, cs).isGiven("t-0").ends()
+	if err := refused(l); err != ErrCommitFailed {
+		t.Errorf("an EAGER assignor was selected: %v", err)
+	}
+}
+
 // A commit without a generation says nothing of the member.
 func TestCommitsWithoutAGroup(t *testing.T) {
 	l := newLife(t, Config{}).subscribes("t")

@@ -23,6 +23,9 @@ func (m *Machine) joined(resp *kmsg.JoinGroupResponse) {
 		return
 	}
 	m.forgotten = m.missed(resp)
+	if m.forgotten || m.generation < 0 {
+		m.since = resp.Generation
+	}
 	m.round.back = m.cfg.InstanceID != "" && m.generation < 0
 	m.member, m.generation = resp.MemberID, resp.Generation
 	m.attend()
@@ -75,7 +78,7 @@ func (m *Machine) shortCircuits(a assign.Assignor) bool {
 // refuses what is committed from here on.
 func (m *Machine) shortCircuit(a assign.Assignor) {
 	m.event(Event{Kind: ShortCircuit, Assignor: a.Name(), Dropped: len(m.owned)})
-	m.forgotten = true
+	m.forgotten, m.since = true, m.generation
 	m.descend()
 	m.prepare("an EAGER assignor was selected while the member owns partitions")
 }

@@ -41,6 +41,7 @@ type Machine struct {
 
 	member      string // "": the broker gives one
 	generation  int32  // -1: none that the broker would take
+	since       int32  // the first generation since the group last went on without the member
 	named       Generation
 	history     assign.History
 	assignor    assign.Assignor // selected last
