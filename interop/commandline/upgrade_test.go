@@ -2,10 +2,12 @@ package commandline
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -149,6 +151,88 @@ func (j *job) until(what string) {
 		case <-j.t.Context().Done():
 			j.t.Fatalf("%v: no %q\n%s", j.cmd.Args, what, j.said)
 		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// memberLine is a line of consume --group --json.
+type memberLine struct {
+	Event      string             `json:"event"`
+	Generation int32              `json:"generation"`
+	Protocol   string             `json:"protocol"`
+	Assignor   string             `json:"assignor"`
+	Partitions map[string][]int32 `json:"partitions"`
+	Records    int                `json:"records"`
+	Value      string             `json:"value"`
+}
+
+func (j *job) lines() (list []memberLine) {
+	j.t.Helper()
+	for line := range strings.Lines(j.said.String()) {
+		var l memberLine
+		if strings.HasSuffix(line, "\n") {
+			if err := json.Unmarshal([]byte(line), &l); err != nil {
+				j.t.Fatalf("%v: %s", err, line)
+			}
+			list = append(list, l)
+		}
+	}
+	return list
+}
+
+// TestConsumeInAGroup: members share what there is, each record is printed once, and the group is where they ended, by Kafka's own tool, too.
+func TestConsumeInAGroup(t *testing.T) {
+	for _, on := range []string{underTest, kafka.V4} {
+		t.Run(on, func(t *testing.T) {
+			x := newBothWith(t, on, map[string]string{"group.initial.rebalance.delay.ms": "0"})
+			x.skein("topic", "create", "orders", "--partitions", "4")
+			one := x.begin("consume", "orders", "--group", "app", "--json", "--heartbeat-interval", "300ms")
+			one.until(`"completed"`)
+			two := x.begin("consume", "orders", "--group", "app", "--json", "--heartbeat-interval", "300ms")
+			two.until(`"orders":[`)
+			var in strings.Builder
+			for i := range 200 {
+				fmt.Fprintf(&in, "k%d:%03d\n", i, i)
+			}
+			if out, code := x.run(t, in.String(), nil, "produce", "orders", "--key-separator", ":"); code != 0 {
+				t.Fatal(out)
+			}
+			x.skein("consume", "orders", "--group", "app", "--exit-at-end", "--commit-interval", "100ms", "--heartbeat-interval", "300ms")
+			one.ends()
+			two.ends()
+			x.judge(one, two)
+			x.has(x.kafka("--describe", "--group", "app", "--offsets"), "orders")
+			x.has(x.skein("group", "lag", "app"), "lag of app: 0\n")
+		})
+	}
+}
+
+// judge checks what two members have said; a third one has taken a part of the records, and printed them elsewhere.
+func (x both) judge(members ...*job) {
+	x.t.Helper()
+	seen := map[string]bool{}
+	for _, j := range members {
+		all := j.lines()
+		records := 0
+		for _, l := range all {
+			if l.Event == "" {
+				records++
+				if seen[l.Value] {
+					x.t.Errorf("%s was printed twice", l.Value)
+				}
+				seen[l.Value] = true
+			}
+		}
+		if last := all[len(all)-1]; last.Event != "closed" || last.Records != records {
+			x.t.Errorf("the last line is %+v, after %d records", last, records)
+		}
+		if !slices.ContainsFunc(all, func(l memberLine) bool {
+			return l.Event == "completed" && l.Protocol == "COOPERATIVE" && l.Assignor == "cooperative-sticky"
+		}) {
+			x.t.Errorf("it was never COOPERATIVE: %+v", all)
+		}
+		if !slices.ContainsFunc(all, func(l memberLine) bool { return l.Event == "revoked" && len(l.Partitions["orders"]) > 0 }) {
+			x.t.Errorf("it gave nothing up")
 		}
 	}
 }
