@@ -19,7 +19,7 @@ type heartbeat struct {
 // attend begins the heartbeats of a generation. A round that takes partitions away is followed by one that gives them to others,
 // as soon as who had them has let go, which takes a callback and a commit. Until all members have heard of it, these partitions
 // stand still. So the pauses between heartbeats begin short and double: whoever hears of the next round waits no longer than the
-// round has taken to come. It costs a member eight requests more a generation, at 3 s.
+// round has taken to come. It costs a member eight requests more a generation, at 3 s (docs/decision/0009-heartbeats-after-a-round.md).
 func (m *Machine) attend() { m.rests(m.cfg.FirstHeartbeat) }
 
 // rests until the next heartbeat.
