@@ -97,7 +97,6 @@ type job struct {
 	said   *said
 	ended  chan error
 	signal sync.Once
-	err    error
 }
 
 // said is what a job has printed so far.
