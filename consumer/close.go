@@ -12,8 +12,8 @@ import (
 const closeTimeout = 30 * time.Second
 
 // Close commits what has been handed out, unless Config.ManualCommit, runs the callback for what is owned, leaves the group, and returns
-// by the end of ctx in any case; the group then finds out by itself. A Poll that waits in another goroutine returns ErrClosed. It is
-// not called by a callback.
+// by the end of ctx in any case, unless a callback of its own goes on after its context has ended; the group then finds out by itself. A Poll
+// that waits in another goroutine returns ErrClosed. It is not called by a callback.
 func (c *Consumer) Close(ctx context.Context) error {
 	c.closed.Do(func() { c.closeErr = c.close(ctx) })
 	return c.closeErr

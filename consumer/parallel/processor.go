@@ -19,7 +19,8 @@ type Config struct {
 	// Handle works on a record. An error ends Run, after what else is under way, and nothing from that record on is committed: who
 	// wants to try again, or to put a record aside, does so in here. It may take as long as it likes, for others of other keys are
 	// worked on meanwhile, and the group is kept up. Its context ends when the partition is another's, when the group
-	// does not wait any longer (ErrTooLong), and when Run ends: to return then, with any error, is all that is left to do.
+	// does not wait any longer (ErrTooLong), and when Run ends: to return then, with any error, is all that is left to do. One that
+	// does not keeps its worker, and Run from returning, but neither the group nor the partition's next owner.
 	Handle func(context.Context, *consumer.Record) error
 	// Workers is how many records are worked on at once; 0 is 16.
 	Workers int
@@ -114,7 +115,8 @@ func New(cfg Config) (*Processor, error) {
 func (p *Processor) Consumer() *consumer.Consumer { return p.work.c }
 
 // Run works until ctx ends, a Handle fails, or Poll does. Then it finishes what it has begun, commits, leaves the group and closes the consumer,
-// within DrainTimeout, and returns what it ended for; that ctx ended is no error. It runs once.
+// within DrainTimeout, and returns what it ended for; that ctx ended is no error. It returns when each Handle has: of those that are still under
+// way after DrainTimeout the context ends, and no more can be done to them. It runs once.
 func (p *Processor) Run(ctx context.Context) error {
 	polling, quit := context.WithCancel(ctx)
 	defer quit()

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
+
 	"github.com/skeinstream/skein/consumer"
 )
 
@@ -163,6 +165,36 @@ func TestRunEndsInTime(t *testing.T) {
 		}
 		if at := w.committed("t", 0); at > 0 || b.now != 0 {
 			t.Errorf("committed %d, %d are still being worked on", at, b.now)
+		}
+	})
+}
+
+// TestAHandleThatDoesNotListen: nobody can end it. It holds Run up, but not the group, and what it did late is not committed.
+func TestAHandleThatDoesNotListen(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.topic("t", 1)
+		w.writes("t", 0, 5)
+		ends := make(chan struct{})
+		deaf := func(context.Context, *consumer.Record) error {
+			<-ends
+			return nil
+		}
+		r := w.runs(Config{Consumer: w.config(), Handle: deaf, DrainTimeout: 20 * time.Second}, "t")
+		pass(5 * time.Second)
+		r.quit()
+		pass(25 * time.Second)
+		groups, err := kadm.NewClient(w.admin).DescribeGroups(context.Background(), "g")
+		if w.ok(err); groups["g"].State != "Empty" {
+			t.Errorf("the group is %s: it waits for a member that goes", groups["g"].State)
+		}
+		select {
+		case err := <-r.err:
+			t.Errorf("Run has ended while a Handle goes on: %v", err)
+		default:
+		}
+		close(ends)
+		if <-r.err; w.committed("t", 0) > 0 {
+			t.Errorf("committed %d", w.committed("t", 0))
 		}
 	})
 }
