@@ -35,7 +35,7 @@ type Config struct {
 	UpgradeRounds int
 	// SessionTimeout is after how long without a heartbeat the group gives the member up; 0 is 45 s.
 	SessionTimeout time.Duration
-	// HeartbeatInterval is how often it is told that the member lives; 0 is 3 s.
+	// HeartbeatInterval is how often it is told that the member lives; 0 is 3 s, or a third of a SessionTimeout that is shorter than 9 s.
 	HeartbeatInterval time.Duration
 	// PollInterval is how long may pass between two polls, and how long a rebalance waits for a member; 0 is 5 min.
 	PollInterval time.Duration
@@ -65,7 +65,7 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	c.AutoCommitInterval = cmp.Or(c.AutoCommitInterval, 5*time.Second)
 	c.SessionTimeout = cmp.Or(c.SessionTimeout, 45*time.Second)
-	c.HeartbeatInterval = cmp.Or(c.HeartbeatInterval, 3*time.Second)
+	c.HeartbeatInterval = cmp.Or(c.HeartbeatInterval, min(3*time.Second, c.SessionTimeout/3))
 	c.PollInterval = cmp.Or(c.PollInterval, 5*time.Minute)
 	c.MaxPollRecords = cmp.Or(c.MaxPollRecords, 500)
 	c.MetadataMaxAge = cmp.Or(c.MetadataMaxAge, time.Minute)

@@ -26,3 +26,13 @@ func TestConfigurationsThatCannotWork(t *testing.T) {
 		}
 	}
 }
+
+// Who only shortens the session has heartbeats that suit it.
+func TestHeartbeatsFollowTheSession(t *testing.T) {
+	for session, want := range map[time.Duration]time.Duration{0: 3 * time.Second, 9 * time.Second: 3 * time.Second, 2400 * time.Millisecond: 800 * time.Millisecond} {
+		cfg := Config{Group: "g", SessionTimeout: session}.withDefaults()
+		if err := cfg.check(); err != nil || cfg.HeartbeatInterval != want {
+			t.Errorf("a session of %v has heartbeats each %v, not %v: %v", session, cfg.HeartbeatInterval, want, err)
+		}
+	}
+}
