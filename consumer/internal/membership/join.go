@@ -13,6 +13,11 @@ import (
 func (m *Machine) join() {
 	m.phase, m.attempted = joining, true
 	m.flight.tries = 0
+	if m.astray > 1 { // a leader that goes on like that is not to be asked without a pause
+		m.flight.tries = m.astray
+		m.later()
+		return
+	}
 	m.sendJoin()
 }
 
@@ -87,9 +92,12 @@ func (m *Machine) shortCircuit(a assign.Assignor) {
 func (m *Machine) joinRefused(resp *kmsg.JoinGroupResponse) {
 	switch err := kerr.TypedErrorForCode(resp.ErrorCode); err {
 	case kerr.MemberIDRequired:
-		m.member = resp.MemberID
-		m.sendJoin()
+		m.baptize(resp.MemberID)
 	case kerr.UnknownMemberID:
+		if m.member == "" && len(m.owned) == 0 { // which it has not said to be known
+			m.later()
+			return
+		}
 		m.expelledWhileJoining()
 	case kerr.InconsistentGroupProtocol:
 		m.inconsistent()
@@ -100,6 +108,16 @@ func (m *Machine) joinRefused(resp *kmsg.JoinGroupResponse) {
 		}
 		m.fail(&JoinError{Group: m.cfg.Group, Instance: m.cfg.InstanceID, Err: err})
 	}
+}
+
+// baptize takes the name that the broker gives, and joins with it. One that does not know what it has given is not asked without a pause.
+func (m *Machine) baptize(member string) {
+	again := m.member != ""
+	if m.member = member; again {
+		m.later()
+		return
+	}
+	m.sendJoin()
 }
 
 // expelledWhileJoining: what the member owned is lost before it asks anew, under a new name.

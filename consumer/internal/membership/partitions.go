@@ -24,6 +24,9 @@ func setOf(list []assign.TopicPartitions) set {
 	var s set
 	for _, t := range list {
 		for _, p := range t.Partitions {
+			if p < 0 {
+				continue // there is none such, whatever a foreign leader or member says
+			}
 			s = append(s, TopicPartition{t.Topic, p})
 		}
 	}

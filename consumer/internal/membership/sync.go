@@ -62,10 +62,11 @@ func (m *Machine) syncRefused(code int16) {
 func (m *Machine) assigned(a assign.Assignment) {
 	next := setOf(a.Partitions)
 	if unknown := next.outside(m.topics); len(unknown) > 0 && !m.follow(unknown) {
+		m.astray++
 		m.prepare(fmt.Sprintf("the assignment has topic %s, to which the member does not subscribe", unknown[0].Topic))
 		return
 	}
-	m.round.next = next
+	m.round.next, m.astray = next, 0
 	m.history = assign.History{Owned: next.lists(), Generation: m.generation, UserData: a.UserData}
 	revoked := m.owned.minus(next)
 	if len(revoked) == 0 {
