@@ -19,6 +19,7 @@ type Work struct {
 	next consumer.Listener // the user's
 	crew crew
 
+	committing chan struct{} // held by who commits: a later look at what is done is not overtaken by an earlier one
 	mu         sync.Mutex
 	partitions map[consumer.TopicPartition]*ledger
 	over       chan struct{} // closed when a record is over; nil while nobody waits for that
@@ -68,6 +69,7 @@ func newWork(cfg *consumer.Config) *Work {
 		next:       cfg.Listener,
 		partitions: map[consumer.TopicPartition]*ledger{},
 		crew:       noCrew{},
+		committing: make(chan struct{}, 1),
 	}
 	cfg.ManualCommit = true
 	cfg.Listener.Revoked, cfg.Listener.Lost = w.revoked, w.lost
@@ -190,6 +192,12 @@ func (w *Work) Commit(ctx context.Context) error { return w.commit(ctx, nil) }
 
 // commit is Commit for some partitions; nil is all.
 func (w *Work) commit(ctx context.Context, list []consumer.TopicPartition) error {
+	select {
+	case w.committing <- struct{}{}:
+		defer func() { <-w.committing }()
+	case <-ctx.Done():
+		return fmt.Errorf("committing what is done: %w", context.Cause(ctx))
+	}
 	points := w.points(list)
 	if len(points) == 0 {
 		return nil
