@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/skeinstream/skein/consumer/internal/membership"
@@ -69,10 +70,14 @@ func (c *Consumer) runCallback(ctx context.Context) bool {
 	defer end(nil)
 	defer context.AfterFunc(call.over, func() { end(context.Cause(call.over)) })()
 	c.desk.take()
-	err := c.tellListener(ctx, call)
-	c.driver.ask(func() { c.driver.called(call, err) })
+	err := errBroken
+	defer func() { c.driver.ask(func() { c.driver.called(call, err) }) }() // or else the group would wait for it for ever
+	err = c.tellListener(ctx, call)
 	return true
 }
+
+// errBroken is what a callback has returned that has not: it has panicked, or ended its goroutine.
+var errBroken = errors.New("it did not return")
 
 func (c *Consumer) tellListener(ctx context.Context, call *call) error {
 	r := Rebalance{Partitions: call.Partitions, Generation: call.generation, Deadline: call.deadline}
@@ -108,11 +113,10 @@ func (c *Consumer) commitBefore(ctx context.Context, list []TopicPartition) {
 	if c.cfg.ManualCommit || c.cfg.Group == "" {
 		return
 	}
-	offsets := c.table.progress(list, true)
-	if len(offsets) == 0 {
+	if len(c.table.progress(list, true)) == 0 {
 		return
 	}
-	if err := c.commit(ctx, offsets); err != nil {
+	if err := c.commit(ctx, func() Offsets { return c.table.progress(list, true) }); err != nil {
 		c.log.Warn("committing before partitions are given up failed: their next owner reads some records again",
 			"group", c.cfg.Group, "partitions", names(list), "err", err)
 	}

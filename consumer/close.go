@@ -11,22 +11,58 @@ import (
 // closeTimeout bounds a Close whose context does not.
 const closeTimeout = 30 * time.Second
 
-// Close commits what has been handed out, unless Config.ManualCommit, runs the callback for what is owned, leaves the group, and returns
-// by the end of ctx in any case, unless a callback of its own goes on after its context has ended; the group then finds out by itself. A Poll
-// that waits in another goroutine returns ErrClosed. It is not called by a callback.
-func (c *Consumer) Close(ctx context.Context) error {
-	c.closed.Do(func() { c.closeErr = c.close(ctx) })
-	return c.closeErr
-}
+// closeGrace is how long after the end of its context a Close waits for goroutines to end that have been told to.
+const closeGrace = time.Second
 
-func (c *Consumer) close(ctx context.Context) error {
+// Close commits what has been handed out, unless Config.ManualCommit, runs the callback for what is owned, leaves the group, and returns
+// by the end of ctx in any case, within a second: a callback that does not end is left behind, and the group finds out by itself. A Poll
+// that waits in another goroutine returns ErrClosed. A second Close waits for the first, for as long as its own context says; a callback
+// that calls Close waits for itself.
+func (c *Consumer) Close(ctx context.Context) error {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, closeTimeout)
 		defer cancel()
 	}
-	c.closing.Store(true)
-	c.desk.ring()
+	if c.closing.CompareAndSwap(false, true) {
+		c.desk.ring()
+		go c.closes(ctx)
+	}
+	if !c.isClosed(ctx) {
+		return fmt.Errorf("closing the consumer: %w", context.Cause(ctx))
+	}
+	if c.panicked != nil {
+		panic(c.panicked)
+	}
+	return c.closeErr
+}
+
+// closes is a goroutine of its own, since callbacks run in it that need not end. What one panics with is Close's.
+func (c *Consumer) closes(ctx context.Context) {
+	defer close(c.closed)
+	defer c.tearDown(ctx)
+	defer func() { c.panicked = recover() }()
+	c.closeErr = c.close(ctx)
+}
+
+// isClosed waits until all has ended.
+func (c *Consumer) isClosed(ctx context.Context) bool {
+	select {
+	case <-c.closed:
+		return true
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(closeGrace)
+	defer grace.Stop()
+	select {
+	case <-c.closed:
+		return true
+	case <-grace.C:
+		return false
+	}
+}
+
+func (c *Consumer) close(ctx context.Context) error {
 	err := c.sit(ctx)
 	if err == nil {
 		defer c.rise()
@@ -34,7 +70,6 @@ func (c *Consumer) close(ctx context.Context) error {
 		c.commitBefore(ctx, nil)
 		err = c.goAway(ctx)
 	}
-	c.tearDown(ctx)
 	if err != nil {
 		return fmt.Errorf("closing the consumer: %w", err)
 	}
@@ -62,6 +97,9 @@ func (c *Consumer) tearDown(ctx context.Context) {
 	c.commits.end(ctx)
 	c.driver.end()
 	<-c.driver.stopped
+	if c.driver.current != nil { // which the driver does not touch any more
+		c.driver.current.end(ErrClosed)
+	}
 	c.driver.sending.Wait()
 	c.table.close()
 	c.kafka.Close()

@@ -17,13 +17,16 @@ import (
 // Commit commits all that has been handed out, as far as the group does not have it yet: the caller is done with it. It waits for the
 // commits that were asked for before. ErrRebalanceInProgress says to poll and to commit again; ErrCommitFailed that it is too late.
 func (c *Consumer) Commit(ctx context.Context) error {
-	return c.commit(ctx, c.table.progress(nil, false))
+	return c.commit(ctx, func() Offsets { return c.table.progress(nil, false) })
 }
 
 // CommitOffsets commits what it is told, of partitions that are owned: a *NotOwnedError names others, after the rest is committed.
 func (c *Consumer) CommitOffsets(ctx context.Context, offsets Offsets) error {
-	mine, others := c.table.mine(offsets)
-	err := c.commit(ctx, mine)
+	var others []TopicPartition
+	err := c.commit(ctx, func() (mine Offsets) {
+		mine, others = c.table.mine(offsets)
+		return mine
+	})
 	if err == nil && len(others) > 0 {
 		slices.SortFunc(others, compare)
 		return &NotOwnedError{others}
@@ -37,23 +40,33 @@ func (c *Consumer) CommitAsync(then func(Offsets, error)) {
 	if then == nil {
 		then = func(Offsets, error) {}
 	}
-	g, err := c.committing()
-	offsets := c.table.progress(nil, false)
-	if err != nil || len(offsets) == 0 {
-		c.commits.add(&commitJob{ctx: c.commits.life, done: func(Offsets, error) { then(offsets, err) }, waits: true})
-		return
-	}
-	c.commits.add(&commitJob{ctx: c.commits.life, offsets: offsets, generation: g, done: then})
+	c.commits.ask(func() *commitJob {
+		g, err := c.committing()
+		offsets := c.table.progress(nil, false)
+		if err != nil || len(offsets) == 0 {
+			return &commitJob{ctx: c.commits.life, done: func(Offsets, error) { then(offsets, err) }, waits: true}
+		}
+		return &commitJob{ctx: c.commits.life, offsets: offsets, generation: g, done: then}
+	})
 }
 
-// commit commits in order with others, and waits for it.
-func (c *Consumer) commit(ctx context.Context, offsets Offsets) error {
-	g, err := c.committing()
-	if err != nil || len(offsets) == 0 {
+// commit commits in order with others, and waits for it. Whose offsets they are is found out before what they are: a generation that begins
+// in between refuses them, instead of taking what may be another's.
+func (c *Consumer) commit(ctx context.Context, which func() Offsets) (err error) {
+	answer := make(chan error, 1)
+	if !c.commits.ask(func() *commitJob {
+		var g membership.Generation
+		if g, err = c.committing(); err != nil {
+			return nil
+		}
+		offsets := which()
+		if len(offsets) == 0 {
+			return nil
+		}
+		return &commitJob{ctx: ctx, offsets: offsets, generation: g, waits: true, done: func(_ Offsets, err error) { answer <- err }}
+	}) {
 		return err
 	}
-	answer := make(chan error, 1)
-	c.commits.add(&commitJob{ctx: ctx, offsets: offsets, generation: g, waits: true, done: func(_ Offsets, err error) { answer <- err }})
 	select {
 	case err := <-answer:
 		return err
@@ -140,17 +153,23 @@ func (c *Consumer) offsetCommit(g membership.Generation, offsets Offsets) *kmsg.
 	return req
 }
 
-// readCommit splits the answer by partition.
+// readCommit splits the answer by partition. What is not in it is not committed, as far as anybody knows.
 func readCommit(resp *kmsg.OffsetCommitResponse, sent Offsets) (accepted Offsets, refused map[TopicPartition]*kerr.Error) {
 	accepted, refused = Offsets{}, map[TopicPartition]*kerr.Error{}
+	answers := map[TopicPartition]*kerr.Error{}
 	for _, t := range resp.Topics {
 		for _, p := range t.Partitions {
-			tp := TopicPartition{Topic: t.Topic, Partition: p.Partition}
-			if err := kerr.TypedErrorForCode(p.ErrorCode); err != nil {
-				refused[tp] = err
-			} else {
-				accepted[tp] = sent[tp]
-			}
+			answers[TopicPartition{Topic: t.Topic, Partition: p.Partition}] = kerr.TypedErrorForCode(p.ErrorCode)
+		}
+	}
+	for tp, o := range sent {
+		switch err, answered := answers[tp]; {
+		case !answered:
+			refused[tp] = kerr.UnknownServerError
+		case err != nil:
+			refused[tp] = err
+		default:
+			accepted[tp] = o
 		}
 	}
 	return accepted, refused

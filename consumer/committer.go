@@ -61,12 +61,17 @@ func (m *committer) run() {
 
 // auto commits what the user is done with.
 func (m *committer) auto() {
-	offsets := m.c.table.progress(nil, true)
-	g, subscribed := m.c.table.currentGeneration()
-	if len(offsets) == 0 || m.c.cfg.Group == "" || subscribed && g.ID < 0 {
-		return
-	}
-	m.add(&commitJob{ctx: m.life, offsets: offsets, generation: g, done: m.c.autoCommitted})
+	m.ask(func() *commitJob {
+		g, err := m.c.committing()
+		if err != nil {
+			return nil
+		}
+		offsets := m.c.table.progress(nil, true)
+		if len(offsets) == 0 {
+			return nil
+		}
+		return &commitJob{ctx: m.life, offsets: offsets, generation: g, done: m.c.autoCommitted}
+	})
 }
 
 func (c *Consumer) autoCommitted(offsets Offsets, err error) {
@@ -75,22 +80,27 @@ func (c *Consumer) autoCommitted(offsets Offsets, err error) {
 	}
 }
 
-// add puts a job at the end of the queue.
-func (m *committer) add(j *commitJob) {
+// ask puts a job at the end of the queue, unless there is none. The job is made while the queue is locked: who is behind another has
+// looked later, and does not move an offset back.
+func (m *committer) ask(job func() *commitJob) bool {
 	m.mu.Lock()
-	over := m.over
-	if !over {
+	j, over := job(), m.over
+	if j != nil && !over {
 		m.queue = append(m.queue, j)
 	}
 	m.mu.Unlock()
+	if j == nil {
+		return false
+	}
 	if over {
 		j.done(j.offsets, ErrClosed)
-		return
+		return true
 	}
 	select {
 	case m.wake <- struct{}{}:
 	default:
 	}
+	return true
 }
 
 // next takes the first job, and with it those after it that can be sent in one request.
@@ -139,7 +149,9 @@ func (m *committer) abandon() {
 // end waits until the queue is empty, or for ctx, and ends run.
 func (m *committer) end(ctx context.Context) {
 	last := make(chan struct{})
-	m.add(&commitJob{ctx: ctx, done: func(Offsets, error) { close(last) }, waits: true})
+	m.ask(func() *commitJob {
+		return &commitJob{ctx: ctx, done: func(Offsets, error) { close(last) }, waits: true}
+	})
 	select {
 	case <-last:
 	case <-ctx.Done():

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -84,6 +85,9 @@ func (c Config) check() error {
 	}
 	if c.HeartbeatInterval >= c.SessionTimeout {
 		return fmt.Errorf("HeartbeatInterval %v leaves no time within SessionTimeout %v: a third of it is usual", c.HeartbeatInterval, c.SessionTimeout)
+	}
+	if slices.Contains(c.Assignors, nil) {
+		return errors.New("one of the Assignors is nil: leave it out")
 	}
 	if c.Group == "" && c.InstanceID != "" {
 		return errors.New("InstanceID is of a group's member: set Group, too")

@@ -33,8 +33,9 @@ type Consumer struct {
 	stats     stats
 	unstable  atomic.Bool // that the broker knows no stable offsets has been told
 	closing   atomic.Bool
-	closed    sync.Once
+	closed    chan struct{} // Close has ended: what follows is what with
 	closeErr  error
+	panicked  any
 	goroutine sync.WaitGroup
 }
 
@@ -44,7 +45,7 @@ func New(cfg Config) (*Consumer, error) {
 	if err := cfg.check(); err != nil {
 		return nil, fmt.Errorf("configuring a consumer: %w", err)
 	}
-	c := &Consumer{cfg: cfg, log: cfg.Logger, desk: new(desk), seat: make(chan struct{}, 1), tap: make(chan struct{}, 1)}
+	c := &Consumer{cfg: cfg, log: cfg.Logger, desk: new(desk), seat: make(chan struct{}, 1), tap: make(chan struct{}, 1), closed: make(chan struct{})}
 	c.table = &table{partitions: map[TopicPartition]*partition{}, generation: membership.Generation{ID: -1, Instance: cfg.InstanceID}}
 	member, err := cfg.machine()
 	if err != nil {
@@ -65,32 +66,33 @@ func (c *Consumer) Subscribe(topics ...string) error {
 	if len(topics) == 0 {
 		return errors.New("subscribing to no topics: Unsubscribe does that")
 	}
-	if err := c.maySubscribe(); err != nil {
-		return err
-	}
-	topics = slices.Clone(topics)
-	c.driver.ask(func() { c.driver.subscribe(topics, nil) })
-	return nil
+	return c.subscribe(slices.Clone(topics), nil)
 }
 
 // SubscribePattern joins the group for all topics whose name the pattern matches, those that are made later, too, once the next look at
 // the cluster has found them (Config.MetadataMaxAge). Topics that are internal to Kafka are never among them.
 func (c *Consumer) SubscribePattern(pattern *regexp.Regexp) error {
-	if err := c.maySubscribe(); err != nil {
-		return err
+	if pattern == nil {
+		return errors.New("subscribing to no pattern: Unsubscribe does that")
 	}
-	c.driver.ask(func() { c.driver.subscribe(nil, pattern) })
-	return nil
+	return c.subscribe(nil, pattern)
 }
 
-func (c *Consumer) maySubscribe() error {
+// subscribe is the driver's, and so are Assign and the end of Unsubscribe: of those that come at once, one is the last.
+func (c *Consumer) subscribe(topics []string, pattern *regexp.Regexp) error {
 	if c.closing.Load() {
 		return ErrClosed
 	}
 	if c.cfg.Group == "" {
 		return fmt.Errorf("subscribing: %w", ErrNoGroup)
 	}
-	return c.table.subscribe()
+	err := ErrClosed
+	c.driver.ask(func() {
+		if err = c.table.subscribe(); err == nil {
+			c.driver.subscribe(topics, pattern)
+		}
+	})
+	return err
 }
 
 // Unsubscribe leaves the group, after the callback for what is owned: Revoked, or Lost while a rebalance is under way. It ends a manual
@@ -110,8 +112,7 @@ func (c *Consumer) Unsubscribe(ctx context.Context) error {
 	for c.runCallback(context.WithoutCancel(ctx)) {
 		continue
 	}
-	c.driver.ask(func() { c.unassign(c.table.byHand()) })
-	c.table.unsubscribe()
+	c.driver.ask(c.driver.unsubscribed)
 	return c.desk.err()
 }
 

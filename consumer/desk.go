@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -83,7 +84,7 @@ func (d *desk) leave(c *call) {
 	d.ring()
 }
 
-// fail leaves an error.
+// fail leaves an error. One that waits already is not told twice: who does not poll for a while is not to poll through all of them.
 func (d *desk) fail(err error, fatal bool) {
 	if err == nil {
 		return
@@ -91,7 +92,7 @@ func (d *desk) fail(err error, fatal bool) {
 	d.mu.Lock()
 	if fatal {
 		d.fatal = err
-	} else {
+	} else if !slices.ContainsFunc(d.errs, func(e error) bool { return e.Error() == err.Error() }) {
 		d.errs = append(d.errs, err)
 	}
 	d.mu.Unlock()

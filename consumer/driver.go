@@ -148,7 +148,7 @@ func (d *driver) carry(out membership.Output) {
 		d.expelled()
 	}
 	d.events(out.Events)
-	d.start(out.Start)
+	d.start(out.Start, d.c.cfg.Listener.Assigned != nil)
 	for _, r := range out.Requests {
 		d.send(r)
 	}
@@ -239,10 +239,10 @@ func (d *driver) stop(list []TopicPartition) {
 	d.c.kafka.ResumeFetchPartitions(byTopic(keys(stopped))) // a pause ends with the ownership (R-B5)
 }
 
-// start makes partitions the member's. Records come once it is known where from.
-func (d *driver) start(list []TopicPartition) {
+// start makes partitions the member's. Records come once it is known where from, and the Listener has heard of them if it is to.
+func (d *driver) start(list []TopicPartition, untold bool) {
 	started := d.c.table.start(list)
-	d.c.table.tell(list, d.c.cfg.Listener.Assigned != nil)
+	d.c.table.tell(list, untold)
 	if len(started) > 0 {
 		d.sending.Go(func() { d.c.settle(d.life, started) })
 	}

@@ -10,14 +10,17 @@ func (c *Consumer) Assign(list ...TopicPartition) error {
 	if c.closing.Load() {
 		return ErrClosed
 	}
-	gone, fresh, err := c.table.assign(list)
+	err := ErrClosed
+	c.driver.ask(func() {
+		var gone, fresh []TopicPartition
+		if gone, fresh, err = c.table.assign(list); err == nil {
+			c.unassign(gone)
+			c.driver.start(fresh, false)
+		}
+	})
 	if err != nil {
 		return fmt.Errorf("assigning partitions: %w", err)
 	}
-	c.driver.ask(func() {
-		c.unassign(gone)
-		c.driver.start(fresh)
-	})
 	return nil
 }
 
@@ -28,10 +31,14 @@ func (c *Consumer) unassign(gone []TopicPartition) {
 	}
 	c.driver.stop(gone)
 	if !c.cfg.ManualCommit && c.cfg.Group != "" {
-		job := &commitJob{ctx: c.commits.life, offsets: c.table.progress(gone, true), done: func(Offsets, error) {}}
-		if job.generation, _ = c.committing(); len(job.offsets) > 0 {
-			c.commits.add(job)
-		}
+		c.commits.ask(func() *commitJob {
+			g, err := c.committing()
+			offsets := c.table.progress(gone, true)
+			if err != nil || len(offsets) == 0 {
+				return nil
+			}
+			return &commitJob{ctx: c.commits.life, offsets: offsets, generation: g, done: func(Offsets, error) {}}
+		})
 	}
 	c.table.drop(gone, ErrRevoked)
 }

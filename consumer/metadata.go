@@ -20,6 +20,7 @@ type topics struct {
 	pattern *regexp.Regexp
 	version int      // of the subscription: what was asked for an older one does not count
 	begun   bool     // the machine knows of the subscription
+	wants   int      // how often the leader has asked for topics: what was asked before that does not suit its plan
 	led     []string // what the leader plans with; nil: it does not lead
 	next    time.Time
 }
@@ -36,22 +37,30 @@ func (d *driver) subscribe(names []string, pattern *regexp.Regexp) {
 }
 
 func (d *driver) unsubscribe() {
-	d.topics = topics{version: d.topics.version + 1}
+	d.topics = topics{version: d.topics.version + 1, wants: d.topics.wants}
 	d.c.table.knowTopics(nil, true)
 	d.step(membership.Subscribed{})
+}
+
+// unsubscribed ends Unsubscribe, unless the user has subscribed again meanwhile, in a callback or by another goroutine.
+func (d *driver) unsubscribed() {
+	if d.topics.names == nil && d.topics.pattern == nil {
+		d.c.unassign(d.c.table.byHand())
+		d.c.table.unsubscribe()
+	}
 }
 
 // look asks for the topics that matter.
 func (d *driver) look() {
 	d.topics.next = time.Time{}
-	version := d.topics.version
+	version, wants := d.topics.version, d.topics.wants
 	wanted := d.topics.wanted()
 	d.sending.Go(func() {
 		found, err := d.cluster(wanted)
 		if err == nil {
 			d.post(func() {
 				if version == d.topics.version {
-					d.looked(found)
+					d.looked(found, wants == d.topics.wants)
 				}
 			})
 		}
@@ -66,8 +75,8 @@ func (t *topics) wanted() []string {
 	return slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(t.names), t.led...))))
 }
 
-// looked takes what the cluster has.
-func (d *driver) looked(found []topic) {
+// looked takes what the cluster has. It is for the leader's plan only if it was asked for what that needs.
+func (d *driver) looked(found []topic, plans bool) {
 	first := !d.topics.begun
 	if first {
 		d.complain(found)
@@ -78,7 +87,7 @@ func (d *driver) looked(found []topic) {
 		d.topics.begun = true
 		d.step(membership.Subscribed{Topics: matched, Matches: d.topics.matches()})
 	}
-	if !first {
+	if !first && plans {
 		d.step(membership.Metadata{Topics: assigned(found)})
 	}
 	d.again(found)
@@ -117,13 +126,17 @@ func (d *driver) again(found []topic) {
 // want is what the leader has to know before it can plan.
 func (d *driver) want(names []string) {
 	d.topics.led = names
-	version := d.topics.version
+	d.topics.wants++
+	version, wants := d.topics.version, d.topics.wants
 	d.sending.Go(func() {
 		found, err := d.cluster(names)
 		if err != nil {
 			return
 		}
 		d.post(func() {
+			if wants != d.topics.wants {
+				return
+			}
 			d.step(membership.Metadata{Topics: assigned(found)})
 			if version == d.topics.version {
 				d.again(found)
@@ -234,7 +247,7 @@ func read(resp *kmsg.MetadataResponse) (found []topic, err error) {
 		found = append(found, topic{Topic: readTopic(t, racks), id: t.TopicID, internal: t.IsInternal})
 	}
 	slices.SortFunc(found, func(a, b topic) int { return compare(TopicPartition{Topic: a.Name}, TopicPartition{Topic: b.Name}) })
-	return found, nil
+	return slices.CompactFunc(found, func(a, b topic) bool { return a.Name == b.Name }), nil
 }
 
 func readTopic(t kmsg.MetadataResponseTopic, racks map[int32]string) assign.Topic {
@@ -244,7 +257,7 @@ func readTopic(t kmsg.MetadataResponseTopic, racks map[int32]string) assign.Topi
 	}
 	out.Racks = make([][]string, len(t.Partitions))
 	for _, p := range t.Partitions {
-		if int(p.Partition) >= len(out.Racks) {
+		if p.Partition < 0 || int(p.Partition) >= len(out.Racks) {
 			continue
 		}
 		for _, node := range p.Replicas {

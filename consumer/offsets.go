@@ -26,9 +26,13 @@ func (c *Consumer) committed(ctx context.Context, list []TopicPartition) (found 
 	if err := kerr.ErrorForCode(resp.ErrorCode); err != nil {
 		return nil, nil, fmt.Errorf("asking for the offsets of group %q: %w", c.cfg.Group, err)
 	}
+	for _, tp := range list {
+		unknown[tp] = true // until it is answered: none is not to be taken for no offset, which is met by a reset
+	}
 	for _, t := range resp.Topics {
 		for _, p := range t.Partitions {
 			tp := TopicPartition{Topic: t.Topic, Partition: p.Partition}
+			delete(unknown, tp)
 			err := kerr.ErrorForCode(p.ErrorCode)
 			switch {
 			case err != nil && passing(err):
@@ -92,18 +96,19 @@ func (c *Consumer) list(ctx context.Context, list []TopicPartition, ts int64) (m
 			}
 			continue
 		}
-		if err := readListed(shard.Resp.(*kmsg.ListOffsetsResponse), found); err != nil {
+		if err := readListed(shard.Resp.(*kmsg.ListOffsetsResponse), ts, found); err != nil {
 			return nil, err
 		}
 	}
 	return found, nil
 }
 
-func readListed(resp *kmsg.ListOffsetsResponse, found map[TopicPartition]place) error {
+func readListed(resp *kmsg.ListOffsetsResponse, ts int64, found map[TopicPartition]place) error {
 	for _, t := range resp.Topics {
 		for _, p := range t.Partitions {
 			err := kerr.ErrorForCode(p.ErrorCode)
 			switch {
+			case err == nil && ts < 0 && p.Offset < 0: // no log has its bounds there: asked again
 			case err == nil:
 				found[TopicPartition{Topic: t.Topic, Partition: p.Partition}] = place{p.Offset, p.LeaderEpoch}
 			case !passing(err):

@@ -10,7 +10,8 @@ import (
 
 // Poll returns the next records, at most Config.MaxPollRecords. It waits until there are some, an error is to be told, or ctx ends, which
 // is an error, too: ctx.Err(). Callbacks of the Listener run inside. To come back is to say that the records of earlier polls are done
-// with: they are committed from now on, unless Config.ManualCommit. One goroutine polls at a time; others wait.
+// with: they are committed from now on, unless Config.ManualCommit. One goroutine polls at a time; others wait. A context that has ended
+// before gets no records.
 func (c *Consumer) Poll(ctx context.Context) (Batch, error) {
 	if err := c.sit(ctx); err != nil {
 		return Batch{}, err
@@ -49,7 +50,7 @@ func (c *Consumer) comes() {
 
 // fetch is what there is, or what comes until the desk rings or ctx ends.
 func (c *Consumer) fetch(ctx context.Context) Batch {
-	if err := c.openTap(ctx); err != nil {
+	if ctx.Err() != nil || c.openTap(ctx) != nil {
 		return Batch{}
 	}
 	defer c.closeTap()
