@@ -47,6 +47,7 @@ type incarnation struct {
 	commiting bool
 
 	members []kmsg.JoinGroupResponseMember // of the group, to plan for
+	joins   uint64                         // the number of its last JoinGroup
 	planned []assign.Topic
 	plan    *kmsg.SyncGroupRequest // sent last
 	saw     int                    // which of the cluster's changes
@@ -231,13 +232,16 @@ func (i *incarnation) request(r membership.Request) {
 			i.p.w.say("%s %s", i.name(), text)
 		}
 	}
+	if _, ok := r.Req.(*kmsg.JoinGroupRequest); ok {
+		i.joins = r.ID
+	}
 	i.send(r.Req, func(resp any, err error) {
 		in := membership.Answered{ID: r.ID, Err: err}
 		if err == nil {
 			in.Response = resp.(kmsg.Response)
 			i.p.w.say("%s hears %s", i.name(), tell(in.Response))
 		}
-		if j, ok := resp.(*kmsg.JoinGroupResponse); ok && j.ErrorCode == 0 {
+		if j, ok := resp.(*kmsg.JoinGroupResponse); ok && j.ErrorCode == 0 && r.ID == i.joins { // else of a round that is over
 			i.members = j.Members
 		}
 		i.feed(in)
