@@ -75,12 +75,15 @@ func (c Config) withDefaults() Config {
 }
 
 func (c Config) check() error {
-	for name, d := range map[string]time.Duration{
-		"SessionTimeout": c.SessionTimeout, "HeartbeatInterval": c.HeartbeatInterval, "PollInterval": c.PollInterval,
-		"AutoCommitInterval": c.AutoCommitInterval, "MetadataMaxAge": c.MetadataMaxAge,
+	for _, d := range []struct {
+		name  string
+		value time.Duration
+	}{
+		{"SessionTimeout", c.SessionTimeout}, {"HeartbeatInterval", c.HeartbeatInterval}, {"PollInterval", c.PollInterval},
+		{"AutoCommitInterval", c.AutoCommitInterval}, {"MetadataMaxAge", c.MetadataMaxAge},
 	} {
-		if d < time.Millisecond {
-			return fmt.Errorf("%s is %v: choose a millisecond or more", name, d)
+		if d.value < time.Millisecond {
+			return fmt.Errorf("%s is %v: choose a millisecond or more", d.name, d.value)
 		}
 	}
 	if c.HeartbeatInterval >= c.SessionTimeout {
