@@ -75,7 +75,7 @@ func TestEveryVerbHasHelpThatFitsATerminal(t *testing.T) {
 			t.Errorf("%s: exit %d", verb, code)
 		}
 		out := s.stdout.String()
-		if !strings.Contains(out, "Usage:\n  skein "+verb) || strings.Contains(out, "`") {
+		if !strings.Contains(out, "Usage:\n  skein "+verb) || strings.Contains(out, "`") || strings.Contains(out, "(default 0") {
 			t.Errorf("%s: %s", verb, out)
 		}
 		for line := range strings.SplitSeq(out, "\n") {

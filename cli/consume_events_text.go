@@ -16,7 +16,7 @@ func (e groupEvent) text() string {
 		}
 		return fmt.Sprintf("%s: %s", e.Event, e.Partitions)
 	case "rejoining":
-		return "the group rebalances: " + e.Reason
+		return "a rebalance begins: " + e.Reason
 	case "yielded":
 		return "a member with EAGER assignors alone has come: giving up all partitions to let it in"
 	case "adopted":

@@ -126,7 +126,7 @@ func (u upgradeFlags) look(ctx context.Context, c groups.Client, name string, ta
 		case <-ctx.Done():
 			return upgradeCheck{}, &problem.Error{
 				What: fmt.Sprintf("the group %s is rebalancing (%s)", name, g.State), Code: problem.ExitUnclear, Err: context.DeadlineExceeded,
-				Hint: "until it is Stable, nobody is told what it runs: --timeout waits longer; `skein group history " + name + "` says why it rebalances (Skein brokers only)",
+				Hint: "until it is Stable, nobody is told what it runs. A member that was killed is waited for until its session ends: --timeout waits longer, `skein group remove-member " + name + " --member ID` takes it out at once",
 			}
 		}
 	}

@@ -175,8 +175,9 @@ func TestUpgradeCheckWaitsForTheGroupToSettle(t *testing.T) {
 	f, c := startGroups(t, versions)
 	f.orders()
 	f.groups["orders"].state = "PreparingRebalance"
-	c.want(c.fail(4, "", "group", "upgrade-check", "orders", "--timeout", "300ms"), "is rebalancing (PreparingRebalance)", "--timeout")
+	c.want(c.fail(4, "", "group", "upgrade-check", "orders", "--timeout", "300ms"), "is rebalancing (PreparingRebalance)", "--timeout", "remove-member orders --member ID")
 	f.stopped()
+	c.want(c.do("group", "upgrade-check", "orders"), "Protocol:    none\n  the group has no members, and so it runs nothing\n", "whoever comes first decides")
 	if got := c.check(0, "orders", "--to", "old"); got.Restarts[0].Verdict != upgrade.Go || len(got.Members) != 0 {
 		t.Errorf("%+v", got)
 	}

@@ -111,7 +111,10 @@ func (c upgradeCheck) text(w io.Writer) {
 	field(w, "Broker", c.Broker.text())
 	field(w, "Assignor", c.Runs.Assignor)
 	protocol := c.Runs.Protocol
-	if protocol == upgrade.Untold {
+	switch {
+	case protocol == upgrade.Untold && len(c.Members) == 0:
+		protocol = "none"
+	case protocol == upgrade.Untold:
 		protocol = "not told"
 	}
 	field(w, "Protocol", protocol)
@@ -160,13 +163,13 @@ func (c upgradeCheck) table(w io.Writer) {
 
 func (b upgradeBroker) text() string {
 	if !b.Skein {
-		return fmt.Sprintf("%d, not Skein: it admits by what members offer, and tells of that what is selected", b.ID)
+		return fmt.Sprintf("%d, not Skein: newcomers get in by what members offer, and of that it tells what is selected", b.ID)
 	}
 	words := []string{fmt.Sprintf("%d, Skein", b.ID)}
 	if b.Union {
-		words = append(words, "admits by what members hold back, too")
+		words = append(words, "newcomers get in by what members offer or hold back")
 	} else {
-		words = append(words, "admits by what members offer (skein.group.union.admission=false)")
+		words = append(words, "newcomers get in by what members offer (skein.group.union.admission=false)")
 	}
 	if !b.Remembers {
 		words = append(words, "forgets lists when it restarts (skein.group.persist.protocols=false)")

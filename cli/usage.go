@@ -127,7 +127,7 @@ func placeholder(f *pflag.Flag) (name, help string) {
 func flagHelp(f *pflag.Flag) string {
 	_, help := placeholder(f)
 	switch f.DefValue {
-	case "", "false", "[]", "0", "-1":
+	case "", "false", "[]", "0", "0s", "-1":
 		return help
 	}
 	return help + " (default " + f.DefValue + ")"

@@ -47,7 +47,7 @@ func (g Group) Look() State {
 // protocol is what the members run, as far as their lists and claims tell.
 func (g Group) protocol(n Names) string {
 	cooperative, known := n.cooperative(g.Assignor)
-	if !known {
+	if !known || len(g.Members) == 0 {
 		return Untold
 	}
 	if !cooperative {
@@ -97,6 +97,8 @@ func (g Group) holdsBack(m Member, n Names) string {
 func (g Group) whyProtocol(s State, n Names) (lines []string) {
 	cooperative, known := n.cooperative(g.Assignor)
 	switch {
+	case len(g.Members) == 0:
+		return []string{"the group has no members, and so it runs nothing"}
 	case !known:
 		return []string{fmt.Sprintf("nobody knows whether the assignor %q supports COOPERATIVE; --cooperative or --eager NAME says so", g.Assignor)}
 	case !cooperative:

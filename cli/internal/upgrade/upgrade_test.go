@@ -199,6 +199,7 @@ func TestWhatAGroupRuns(t *testing.T) {
 		{"claims on Kafka", "C", "C?+ C?", Cooperative, []string{}, false},
 		{"fresh on Kafka", "C", "C? C?", Untold, []string{}, false},
 		{"nobody knows", "X", "X", Untold, []string{}, true},
+		{"nobody there", "R", "", Untold, []string{}, true},
 	} {
 		s := group(ours, c.assignor, c.members).Look()
 		held := []string{}
