@@ -37,7 +37,7 @@ func (g *groupFlags) register(cmd *cobra.Command) {
 	f.StringVar(&g.instance, "instance-id", "", "`NAME` of a static member, which keeps its partitions over a restart (group.instance.id)")
 	f.StringVar(&g.rack, "rack", "", "`NAME` of the rack: partitions with a replica in it are preferred")
 	f.DurationVar(&g.session, "session-timeout", 0, "`TIME` without a heartbeat after which the group gives the member up (45s)")
-	f.DurationVar(&g.heartbeat, "heartbeat-interval", 0, "`TIME` between heartbeats (3s)")
+	f.DurationVar(&g.heartbeat, "heartbeat-interval", 0, "`TIME` between heartbeats (3s, or a third of a session shorter than 9s)")
 	f.DurationVar(&g.maxPoll, "max-poll-interval", 0, "`TIME` for which the group waits for the member in a rebalance (5m)")
 	f.DurationVar(&g.commitEvery, "commit-interval", 0, "`TIME` between commits of what is printed (5s); it is committed before partitions are given up and at the end, too")
 	about := []string{"assignors", "strict-assignors", "static-protocol", "instance-id", "rack", "session-timeout", "heartbeat-interval", "max-poll-interval", "commit-interval"}
