@@ -93,6 +93,35 @@ func TestUpgradeCheckIsRight(t *testing.T) {
 	}
 }
 
+// TestUpgradeCheckKnowsThatOurConsumerAdopts: with a list that the group does not run it is let in all the same.
+func TestUpgradeCheckKnowsThatOurConsumerAdopts(t *testing.T) {
+	c := startGroupCluster(t)
+	c.do("topic", "create", "orders", "-p", "4")
+	one := c.member("app", "orders", "one", 0, kgo.Balancers(kgo.RangeBalancer()))
+	c.settled("app", 1)
+	two := c.member("app", "orders", "two", 0, kgo.Balancers(kgo.RangeBalancer()))
+	c.settled("app", 2)
+	f := c.check(0, "app", "--to", "cooperative-sticky").Restarts[0]
+	if last := f.Stages[len(f.Stages)-1]; f.Adopts != "range" || f.Admitted != upgrade.Yes || last.Assignor != "cooperative-sticky" || last.Protocol != upgrade.Cooperative {
+		t.Errorf("%+v", f)
+	}
+	c.want(c.do("group", "upgrade-check", "app", "--to", "cooperative-sticky"), "offer what the group runs, too: range", "StrictAssignors")
+	c.check(3, "app", "--client", "stock", "--to", "cooperative-sticky")
+
+	one.Close()
+	c.follow("orders", "--group", "app", "--assignors", "cooperative-sticky", "--json").until("adoption", isEvent("adopted"))
+	if d := c.settled("app", 2); d.Assignor != "range" {
+		t.Errorf("with an old member the group runs %q", d.Assignor)
+	}
+	two.Close()
+	c.settled("app", 1)
+	c.follow("orders", "--group", "app", "--assignors", "cooperative-sticky", "--json")
+	c.settled("app", 2)
+	if got := c.check(0, "app"); got.Runs.Assignor != "cooperative-sticky" || got.Runs.Protocol != upgrade.Cooperative {
+		t.Errorf("in the end: %+v", got.Runs)
+	}
+}
+
 func (c cluster) restart(group, list string) upgrade.Forecast {
 	c.t.Helper()
 	s := c.shell("")

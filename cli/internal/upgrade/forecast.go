@@ -26,6 +26,9 @@ type Forecast struct {
 	Admitted  Answer   `json:"admitted"`
 	KeptOutBy []string `json:"kept_out_by,omitempty"`
 	First     string   `json:"restart_first,omitempty"`
+	// Adopts is the assignor that newcomers of our consumer offer besides their list, since they would be refused without (R-C10).
+	// With StrictAssignors they are.
+	Adopts string `json:"adopts,omitempty"`
 	// Safe: INV1 and INV2 hold throughout.
 	Safe Answer `json:"safe"`
 	// Stages are what the group runs meanwhile; none where that hangs on what is not told. The last one is the end.
@@ -52,10 +55,8 @@ func (g Group) Restart(t Target) Forecast {
 		return g.strange(t, strange)
 	}
 	f := Forecast{Target: t, Safe: Yes}
-	order := g.admit(&f)
-	row := g.find(t)
-	f.Rows = g.extra(row, t, f.Admitted)
-	p := play{n: n, before: order}
+	p := play{n: n, broker: g.Broker, before: g.admit(&f)}
+	f.Rows = g.extra(g.find(t), f)
 	if f.Admitted == Yes {
 		f.Stages = p.stages(t)
 	}
@@ -86,6 +87,9 @@ func (g Group) admit(f *Forecast) []seat {
 		return seats
 	}
 	f.Admitted, f.KeptOutBy = admission(n, g.Broker, seats, f.List)
+	if f.Admitted != Yes && f.Client.adopts(g.Assignor) { // what is selected is in every list
+		f.Admitted, f.KeptOutBy, f.Adopts = Yes, nil, g.Assignor
+	}
 	if f.Admitted == Yes || len(f.KeptOutBy) > 1 {
 		return seats
 	}

@@ -14,6 +14,11 @@ func known() Names {
 	}
 }
 
+// adopts says whether Skein's consumer, refused with its own list, offers an assignor because the group runs it (R-C10).
+func (c Client) adopts(name string) bool {
+	return c == Skein && slices.Contains([]string{"cooperative-sticky", "range", "roundrobin", "sticky"}, name)
+}
+
 // cooperative says whether an assignor supports COOPERATIVE, and whether that is known at all.
 func (n Names) cooperative(name string) (is, known bool) {
 	is, known = n[name]

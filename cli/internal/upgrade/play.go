@@ -12,31 +12,55 @@ type Stage struct {
 // play is a rolling restart: one member after the other leaves and comes back as a newcomer.
 type play struct {
 	n      Names
+	broker Broker
 	before []seat // who is still to be restarted
-	seats  []seat // the same, and those who have been
+	done   []seat // who has been; those that offer the same together
+	seats  []seat // all of them
 	broken bool   // an EAGER assignor was selected while somebody naive owned something
 }
 
 // stages plays a restart through, in the order of the seats; each change is one stage.
 func (p *play) stages(t Target) (out []Stage) {
-	done := seat{}
 	for restarted := 1; len(p.before) > 0; restarted++ {
 		p.leave()
-		p.seats = slices.Clone(p.before)
-		if done.count > 0 {
-			p.seats = append(p.seats, done)
-		}
-		p.seats = append(p.seats, t.newcomer(p.n))
+		p.seats = append(slices.Clone(p.before), p.done...)
+		p.seats = append(p.seats, p.newcomer(t))
 		name := p.settle()
 		s := Stage{restarted, name, protocol(p.seats)}
 		if len(out) == 0 || out[len(out)-1].Assignor != s.Assignor || out[len(out)-1].Protocol != s.Protocol {
 			out = append(out, s)
 		}
-		done = p.seats[len(p.seats)-1]
-		done.count = restarted
+		p.done = slices.Clone(p.seats[len(p.before):])
 		p.before = p.seats[:len(p.before)]
+		p.gather()
 	}
 	return out
+}
+
+// newcomer is who joins those that are there. One that is refused offers what these run as well, if its client does that.
+func (p *play) newcomer(t Target) seat {
+	s := t.newcomer(p.n)
+	if len(p.seats) == 0 || t.Client != Skein || slices.ContainsFunc(t.List, p.takes) {
+		return s
+	}
+	if runs := p.settle(); t.Client.adopts(runs) {
+		s.list = append(slices.Clone(s.list), runs)
+	}
+	return s
+}
+
+// takes says whether everybody is seen to accept a name.
+func (p *play) takes(name string) bool {
+	return !slices.ContainsFunc(p.seats, func(s seat) bool { return !slices.Contains(s.accepts(p.n, p.broker), name) })
+}
+
+// gather puts the last of those who have been restarted with those that are like it.
+func (p *play) gather() {
+	last := len(p.done) - 1
+	if i := slices.IndexFunc(p.done[:last], p.done[last].alike); i >= 0 {
+		p.done[i].count++
+		p.done = p.done[:last]
+	}
 }
 
 // leave takes one member away.

@@ -107,14 +107,14 @@ func (g Group) find(t Target) row {
 }
 
 // extra are rows that come on top, or in the place, of the one that the lists say.
-func (g Group) extra(r row, t Target, admitted Answer) (ids []string) {
-	n := g.names()
+func (g Group) extra(r row, f Forecast) (ids []string) {
+	n, t := g.names(), f.Target
 	id := r.id
 	skein := slices.ContainsFunc(g.Members, func(m Member) bool { return len(m.Withholds) > 0 })
 	switch {
 	case id == "M5" && g.forgets(t):
 		id = "M6"
-	case id == "M11" && admitted == No && g.Broker.Union:
+	case id == "M11" && (f.Admitted == No || f.Adopts != "") && g.Broker.Union:
 		id = "M14"
 	case id == "M17" && skein:
 		id = "M20"

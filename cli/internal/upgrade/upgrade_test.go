@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// The matrix in short: R is range, C is cooperative-sticky, S is sticky, X is nobody's.
+// The matrix in short: R is range, C is cooperative-sticky, S is sticky, F is fair, X is nobody's.
 func list(short string) (out []string) {
 	for _, letter := range short {
-		out = append(out, map[rune]string{'R': "range", 'C': "cooperative-sticky", 'S': "sticky", 'X': "weird"}[letter])
+		out = append(out, map[rune]string{'R': "range", 'C': "cooperative-sticky", 'S': "sticky", 'F': "fair", 'X': "weird"}[letter])
 	}
 	return out
 }
@@ -39,6 +39,9 @@ func group(b Broker, assignor, members string) Group {
 // text is a forecast in short: the verdict, the rows, and the stages.
 func (f Forecast) text() string {
 	words := []string{string(f.Verdict), strings.Join(f.Rows, "/")}
+	if f.Adopts != "" {
+		words = append(words, "adopts "+f.Adopts)
+	}
 	if f.First != "" {
 		words = append(words, "first "+f.First)
 	}
@@ -83,6 +86,9 @@ func TestTheMatrix(t *testing.T) {
 		{"M1, nothing told", stock, "R", "R? R? R?", Skein, "CR", "go M1 1:range" + eager + " 3:" + cs + coop},
 		{"M1, half way", ours, "R", "R RC R", Skein, "CR", "go M1 1:range" + eager + " 2:" + cs + mixed + " 3:" + cs + coop},
 		{"M2", ours, "R", "R R R", Stock, "C", "stop M2 admitted no"},
+		{"M2, our consumer", ours, "R", "R R R", Skein, "C", "go M2 adopts range 1:range" + eager + " 3:" + cs + coop},
+		{"M2, an assignor that our consumer does not know", ours, "F", "F F", Skein, "C", "stop M2 admitted no"},
+		{"M2, our consumer, one left", ours, "R", "RC RC R", Skein, "C", "go M2 adopts range 1:range" + eager + " 3:" + cs + coop},
 		{"M2, old code seen", stock, "R", "R?0 R?0", Stock, "C", "stop M2 admitted no"},
 		{"M2, one left", ours, "C", "C RC R", Stock, "C", "go M2 first m3 1:" + cs + mixed + " 3:" + cs + coop},
 		{"M3", ours, "C", "CR CR CR", Stock, "CR", "go M3 1:" + cs + eager},
@@ -92,6 +98,8 @@ func TestTheMatrix(t *testing.T) {
 		{"M6", Broker{Skein: true, Union: true}, "R", "RC RC", Stock, "C", "go M6 1:" + cs + mixed + " 2:" + cs + coop},
 		{"M6, nothing told", stock, "R", "R? R?", Stock, "C", "unclear M6 admitted maybe"},
 		{"M7", ours, "C", "C C", Stock, "R", "stop M7 admitted no"},
+		{"M7, our consumer", ours, "C", "C C C", Skein, "R", "go M7 adopts " + cs + " 1:" + cs + mixed + " 3:range" + eager},
+		{"M6, our consumer, nothing told", stock, "R", "R? R?", Skein, "C", "go M6 adopts range 1:range" + eager + " 2:" + cs + coop},
 		{"M7, nothing told", stock, "C", "C?+ C?+", Stock, "R", "stop M7 admitted no"},
 		{"M8", ours, "C", "C C C", Stock, "RC", "go M8 1:" + cs + mixed + " 3:range" + eager},
 		{"M8, nothing told", stock, "C", "C?+ C?+ C?+", Stock, "CR", "go M8 1:" + cs + mixed + " 3:" + cs + eager},
@@ -109,6 +117,7 @@ func TestTheMatrix(t *testing.T) {
 		{"M13, [cs]", ours, "C", "C-R+ C-R+", Stock, "C", "go M13 1:" + cs + coop},
 		{"M13, both", ours, "C", "C-R+ C-R+", Stock, "CR", "go M13 1:" + cs + mixed + " 2:" + cs + eager},
 		{"M14", ours, "C", "C+ C-R+ C+", Stock, "R", "stop M14 admitted no"},
+		{"M14, our consumer", ours, "C", "C+ C-R+ C+", Skein, "R", "go M14 adopts " + cs + " 1:" + cs + mixed + " 2:range" + eager},
 		{"M15", ours, "R", "R R", Skein, "R", "go M15 1:range" + eager},
 		{"M16, as M1", ours, "S", "S S", Skein, "CS", "go M1/M16 1:sticky" + eager + " 2:" + cs + coop},
 		{"M16, as M3", ours, "C", "CS CS", Stock, "CS", "go M3/M16 1:" + cs + eager},
@@ -164,7 +173,7 @@ func TestEveryRestartHasARow(t *testing.T) {
 
 // TestTheLastStageIsThatOfAFreshGroup: what a group ends with is decided by the target alone.
 func TestTheLastStageIsThatOfAFreshGroup(t *testing.T) {
-	want := map[string]string{"CR skein": cs + coop, "CR stock": cs + eager, "RC skein": "range" + eager, "C stock": cs + coop, "R skein": "range" + eager}
+	want := map[string]string{"CR skein": cs + coop, "CR stock": cs + eager, "RC skein": "range" + eager, "C stock": cs + coop, "C skein": cs + coop, "R skein": "range" + eager}
 	for key, end := range want {
 		to, client, _ := strings.Cut(key, " ")
 		for _, members := range []string{"R", "R R", "RC CR RC", "C-R+ C-R+", "CR CR CR CR CR"} {

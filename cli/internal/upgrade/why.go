@@ -57,13 +57,16 @@ func (g Group) whyMaybe(f Forecast) []string {
 }
 
 func (g Group) whyAdmitted(f Forecast) (lines []string) {
+	if f.Adopts != "" {
+		lines = append(lines, fmt.Sprintf("newcomers that would be refused with [%s] offer what the group runs, too: %s; with StrictAssignors (--strict-assignors) they are refused with INCONSISTENT_GROUP_PROTOCOL (23)", strings.Join(f.List, ", "), f.Adopts))
+	}
 	if f.First != "" {
 		lines = append(lines, fmt.Sprintf("restart %s first: it alone keeps newcomers out", f.First))
 	}
 	if len(g.Members) == 1 {
 		lines = append(lines, "the group is empty while its only member restarts; after a kill -9 a member with other names is refused until the session of the old one has ended")
 	}
-	if slices.Contains(f.Rows, "M6") {
+	if slices.Contains(f.Rows, "M6") && !f.Client.adopts(g.Assignor) {
 		lines = append(lines, "after a restart of the coordinator this broker knows of each list the selected name alone: a newcomer may be refused (23) until all have joined again")
 	}
 	for i, s := range f.Stages {
