@@ -14,6 +14,7 @@ import (
 type (
 	add     struct{ key string }          // counts up and answers the new value
 	get     struct{ key string }          // answers the value and decides no records
+	holds   chan struct{}                 // has the step last until it is closed
 	park    struct{ door string }         // waits for open, or for timeout, which answers "late"
 	open    struct{ door, key string }    // answers all who wait at the door, and counts up key unless it is empty
 	several struct{ key, other string }   // counts up two keys, one in another partition
@@ -133,6 +134,9 @@ func (y *toy) Step(now time.Time, caller machine.Token, in any) machine.Output {
 		answer(0)
 	case get:
 		answer(y.durable[in.key])
+	case holds:
+		<-in
+		answer(0)
 	case timeout:
 		y.late = in.after
 		answer(0)
