@@ -1,5 +1,7 @@
 package consumer
 
+import "fmt"
+
 // Hooks are told of what a dashboard or a test wants to know. Each may be nil. They are called by several goroutines, must not wait, and
 // must not call the consumer.
 type Hooks struct {
@@ -17,6 +19,11 @@ type Gap struct {
 	// From is the offset that was to be read, To the one where reading goes on. To is less than From after a truncation of the log
 	// (KIP-320), when records from To on are new ones.
 	From, To int64
+}
+
+// String says what was skipped.
+func (g Gap) String() string {
+	return fmt.Sprintf("%s: from %d on to %d", g.TopicPartition, g.From, g.To)
 }
 
 func (h Hooks) event(e Event) {

@@ -116,6 +116,11 @@ type PartitionInfo struct {
 	Replicas, InSync, Offline []int32
 }
 
+// String says where the partition is.
+func (p PartitionInfo) String() string {
+	return fmt.Sprintf("%s: leader %d, replicas %v, in sync %v, offline %v", p.TopicPartition, p.Leader, p.Replicas, p.InSync, p.Offline)
+}
+
 // PartitionsFor asks for the partitions of a topic, in order. A topic that is not there is kerr.UnknownTopicOrPartition.
 func (c *Consumer) PartitionsFor(ctx context.Context, topic string) (list []PartitionInfo, err error) {
 	req := kmsg.NewPtrMetadataRequest()

@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"time"
 
@@ -47,6 +48,11 @@ type PartitionBatch struct {
 	// HighWatermark is the offset after the last that is replicated, LastStable the one before which every transaction is decided,
 	// LogStart the first that is kept.
 	HighWatermark, LastStable, LogStart int64
+}
+
+// String is the partition, and how many records of it there are.
+func (p PartitionBatch) String() string {
+	return fmt.Sprintf("%s: %d records", p.TopicPartition, len(p.Records))
 }
 
 // Len counts the records.

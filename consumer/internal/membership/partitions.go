@@ -2,6 +2,7 @@ package membership
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/skeinstream/skein/assign"
@@ -12,6 +13,9 @@ type TopicPartition struct {
 	Topic     string
 	Partition int32
 }
+
+// String is the partition as Kafka's tools and logs write it: topic-0.
+func (p TopicPartition) String() string { return fmt.Sprintf("%s-%d", p.Topic, p.Partition) }
 
 func compare(a, b TopicPartition) int {
 	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
