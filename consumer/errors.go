@@ -19,7 +19,7 @@ var (
 	// ErrNotOwned says that partitions are not this consumer's, or not any more. A *NotOwnedError names them.
 	ErrNotOwned = errors.New("not owned by this consumer")
 	// ErrNoGroup is returned where a Config.Group is needed.
-	ErrNoGroup = errors.New("the consumer has no Config.Group")
+	ErrNoGroup = errors.New("the consumer has no Config.Group: set it, or take partitions with Assign, and keep their offsets yourself")
 	// ErrAssigned is returned by Subscribe while partitions are assigned by hand, and the other way round.
 	ErrAssigned = errors.New("the consumer has partitions in the other way already, by Assign or by Subscribe: Unsubscribe first")
 	// ErrExpelled is the cause of a context that ends since the group has gone on without this member.
@@ -58,12 +58,13 @@ type NoOffsetError struct {
 
 func (e *NoOffsetError) Error() string {
 	if e.Offset < 0 {
-		return fmt.Sprintf("%s-%d has no committed offset, and the reset policy is none: seek, or choose another policy", e.Topic, e.Partition)
+		return fmt.Sprintf("%s has no committed offset, and the reset policy is none: seek, or choose another policy", e.TopicPartition)
 	}
-	return fmt.Sprintf("%s-%d does not hold offset %d, and the reset policy is none: seek, or choose another policy", e.Topic, e.Partition, e.Offset)
+	return fmt.Sprintf("%s does not hold offset %d, and the reset policy is none: seek, or choose another policy", e.TopicPartition, e.Offset)
 }
 
-// PartitionError is an error of fetching one partition. Others go on.
+// PartitionError is an error of fetching one partition. Poll goes on with the others when it is called again. It
+// ends the Run of package parallel, unless its Config.PollError returns nil for it.
 type PartitionError struct {
 	TopicPartition
 	Err error
@@ -73,13 +74,13 @@ type PartitionError struct {
 func (e *PartitionError) Unwrap() error { return e.Err }
 
 func (e *PartitionError) Error() string {
-	return fmt.Sprintf("fetching %s-%d: %s", e.Topic, e.Partition, e.Err)
+	return fmt.Sprintf("fetching %s: %s", e.TopicPartition, e.Err)
 }
 
 func names(list []TopicPartition) string {
 	var all []string
 	for _, p := range list {
-		all = append(all, fmt.Sprintf("%s-%d", p.Topic, p.Partition))
+		all = append(all, p.String())
 	}
 	return strings.Join(all, " ")
 }

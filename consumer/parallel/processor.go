@@ -33,7 +33,8 @@ type Config struct {
 	CommitInterval time.Duration
 	// DrainTimeout is how long Run waits, when it ends, for what was begun, and for the group; 0 is 30 s.
 	DrainTimeout time.Duration
-	// PollError says whether an error of Poll ends Run: by what it returns. Nil is that all do.
+	// PollError says whether an error of Poll ends Run: by what it returns; nil is to go on. Without one all do, and so does a
+	// *consumer.PartitionError, though Poll would go on with the other partitions.
 	PollError func(error) error
 }
 
