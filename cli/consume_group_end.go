@@ -150,7 +150,11 @@ func theirLists(g groups.Group) (lines []string) {
 		if len(ids) > most {
 			text += fmt.Sprintf(" and %d more", len(ids)-most)
 		}
-		lines = append(lines, text+": offers "+list)
+		offer := " offers "
+		if len(ids) > 1 {
+			offer = " offer "
+		}
+		lines = append(lines, text+offer+list)
 	}
 	return lines
 }

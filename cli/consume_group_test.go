@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/skeinstream/skein/broker"
 )
 
 // follower is a `skein consume --group` that runs beside the test.
@@ -253,6 +255,17 @@ func TestExitAtEndWaitsForTheWholeGroup(t *testing.T) {
 	}
 }
 
+// TestAShortSessionAlone: the heartbeats follow the session, so that a broker that allows it lets the member in; one that does not says so.
+func TestAShortSessionAlone(t *testing.T) {
+	c := startClusterWith(t, broker.Config{Settings: map[string]string{"group.initial.rebalance.delay.ms": "0", "group.min.session.timeout.ms": "500"}})
+	c.do("topic", "create", "orders")
+	c.feed("a\n", "produce", "orders")
+	c.want(c.do("consume", "orders", "--group", "app", "--session-timeout", "1s", "--exit-at-end"), "a\n")
+	c = startGroupCluster(t)
+	c.do("topic", "create", "orders")
+	c.want(c.fail(1, "", "consume", "orders", "--group", "app", "--session-timeout", "1s", "--exit-at-end"), "INVALID_SESSION_TIMEOUT")
+}
+
 // TestRefusedMembersAreToldBothLists: error 23.
 func TestRefusedMembersAreToldBothLists(t *testing.T) {
 	c := startGroupCluster(t)
@@ -261,6 +274,9 @@ func TestRefusedMembersAreToldBothLists(t *testing.T) {
 	c.settled("app", 1)
 	out := c.fail(1, "", "consume", "orders", "--group", "app", "--strict-assignors")
 	c.want(out, "INCONSISTENT_GROUP_PROTOCOL", "it offers [cooperative-sticky, range], and the group runs roundrobin", "offers [roundrobin]", "skein group upgrade-check app")
+	c.member("app", "orders", "old too", 0, kgo.Balancers(kgo.RoundRobinBalancer()))
+	c.settled("app", 2)
+	c.want(c.fail(1, "", "consume", "orders", "--group", "app", "--strict-assignors"), " offer [roundrobin]")
 
 	f := c.follow("orders", "--group", "app", "--json") // adopts it
 	if e := f.until("adoption", isEvent("adopted")); e.Assignor != "roundrobin" {

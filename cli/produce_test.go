@@ -50,7 +50,7 @@ func TestTheFailedLineIsNamedAndTheRestCounted(t *testing.T) {
 	}
 	c.want(c.fail(1, "first\n", "produce", "t", "-", file, "--max-message-bytes", "1000"),
 		file+", line 3", "MESSAGE_TOO_LARGE", "max.message.bytes", "3 records acknowledged in all")
-	c.want(c.fail(1, "k:v\nv\n", "produce", "t", "-K", ":"), "line 2: there is no key separator", "1 record acknowledged")
+	c.want(c.fail(1, "k:v\nv\n", "produce", "t", "-K", ":"), `line 2: there is no key separator ":" in it`, "--key-separator names another", "1 record acknowledged")
 	c.want(c.fail(1, `{"value":"a","partition":4}`, "produce", "t", "-i", "json"), "no partition 4", "--repartition")
 	c.want(c.feed(`{"value":"a","partition":4}`, "produce", "t", "-i", "json", "--repartition"), "1 record")
 	c.want(c.fail(1, `{"vaule":"a"}`, "produce", "t", "-i", "json"), `line 1: unknown field "vaule"`, "key, value, headers, partition and timestamp")

@@ -43,7 +43,7 @@ func (l *lineReader) Read() (*kgo.Record, error) {
 	}
 	key, value, found := bytes.Cut(line, l.form.KeySeparator)
 	if !found {
-		return nil, &LineError{l.Line(), fmt.Errorf("there is no key separator %q", l.form.KeySeparator)}
+		return nil, &LineError{l.Line(), fmt.Errorf("there is no key separator %q in it: every line needs one between key and value; --key-separator names another", l.form.KeySeparator)}
 	}
 	return newRecord(l.nullable(key), l.nullable(value)), nil
 }
