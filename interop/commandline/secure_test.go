@@ -15,10 +15,9 @@ import (
 	"time"
 
 	"github.com/skeinstream/skein/interop/internal/report"
-	"github.com/skeinstream/skein/interop/internal/root"
+	"github.com/skeinstream/skein/interop/internal/skein"
 	"github.com/skeinstream/skein/interop/internal/target"
 	"github.com/skeinstream/skein/interop/kafka"
-	"github.com/skeinstream/skein/interop/proc"
 )
 
 func TestMain(m *testing.M) { report.Main(m) }
@@ -32,18 +31,11 @@ type shell struct {
 
 func newShell(t *testing.T) shell {
 	t.Helper()
-	source, err := root.Skein()
+	command, err := skein.Build(t.Context(), t)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	sh := shell{command: filepath.Join(dir, "skein"), dir: dir}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", sh.command, "./cmd/skein")
-	build.Dir = source
-	if _, err := proc.Output(build); err != nil {
-		t.Fatal(err)
-	}
-	return sh
+	return shell{command: command, dir: t.TempDir()}
 }
 
 // run returns everything that was printed, and the exit code.

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/skeinstream/skein/interop/internal/report"
 	"github.com/skeinstream/skein/interop/internal/root"
+	"github.com/skeinstream/skein/interop/internal/skein"
 )
 
 func main() {
@@ -38,9 +40,13 @@ func run(args []string) (int, error) {
 	defer os.RemoveAll(work)
 	file := filepath.Join(work, "report")
 
+	built, err := skein.BuildIn(context.Background(), work)
+	if err != nil {
+		return 1, err
+	}
 	cmd := exec.Command("go", append([]string{"test", "-timeout", "20m", "-count=1", "./..."}, args...)...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), report.EnvFile+"="+file)
+	cmd.Env = append(os.Environ(), report.EnvFile+"="+file, skein.EnvBinary+"="+built)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	err = cmd.Run()
 	var exit *exec.ExitError

@@ -49,6 +49,11 @@ const EnvBinary = "SKEIN_INTEROP_BINARY"
 // Build compiles the skein command and returns its path.
 func Build(ctx context.Context, t testing.TB) (string, error) {
 	t.Helper()
+	return BuildIn(ctx, t.TempDir())
+}
+
+// BuildIn compiles the skein command into a directory, unless it is built already.
+func BuildIn(ctx context.Context, dir string) (string, error) {
 	if built := os.Getenv(EnvBinary); built != "" {
 		return built, nil
 	}
@@ -56,7 +61,7 @@ func Build(ctx context.Context, t testing.TB) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	name := filepath.Join(t.TempDir(), "skein")
+	name := filepath.Join(dir, "skein")
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", name, "./cmd/skein")
 	cmd.Dir = source
 	if _, err := proc.Output(cmd); err != nil {
