@@ -44,7 +44,7 @@ func run(args []string) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	cmd := exec.Command("go", append([]string{"test", "-timeout", "20m", "-count=1", "./..."}, args...)...)
+	cmd := exec.Command("go", append([]string{"test", "-timeout", "30m", "-count=1", "./..."}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), report.EnvFile+"="+file, skein.EnvBinary+"="+built)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
