@@ -193,7 +193,7 @@ func (m *member) poll(ctx context.Context) error {
 	batch, err := m.consumer.Poll(waiting)
 	cancel()
 	switch {
-	case ctx.Err() != nil:
+	case err != nil && ctx.Err() != nil: // a batch that comes with the signal is printed: the end commits it
 		return ctx.Err()
 	case err != nil && (m.goal == nil || !errors.Is(err, context.DeadlineExceeded)):
 		return err
