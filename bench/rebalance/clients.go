@@ -56,7 +56,7 @@ func goMember(library string) func(context.Context, ...string) (*exec.Cmd, error
 var javaSource []byte
 
 // javaFlags make many small Java machines start fast side by side.
-var javaFlags = []string{"-Xmx96m", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-XX:+UseSerialGC", "-Dlog4j2.level=ERROR"}
+var javaFlags = []string{"-Xmx96m", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Dlog4j2.level=ERROR"}
 
 func javaMember(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	classPath, err := interop.Compile(ctx, "Member", javaSource)

@@ -39,7 +39,7 @@ func (s *script) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "java", "-Xmx512m", "-XX:+UseSerialGC", "-cp", classPath, "Assign")
+	cmd := exec.CommandContext(ctx, "java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-cp", classPath, "Assign")
 	cmd.Stdin = &s.text
 	out, err := proc.Output(cmd)
 	if err != nil {

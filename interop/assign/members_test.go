@@ -126,7 +126,7 @@ func startJava(t *testing.T, at place, assignor, id string) (stop func(), err er
 		return nil, err
 	}
 	class := map[string]string{"cooperative-sticky": "CooperativeSticky", "sticky": "Sticky", "range": "Range", "roundrobin": "RoundRobin"}[assignor]
-	return startProgram(t, id, exec.Command("java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", classPath, "Member",
+	return startProgram(t, id, exec.Command("java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-cp", classPath, "Member",
 		at.addr, at.group, at.topic, id, fmt.Sprintf("org.apache.kafka.clients.consumer.%sAssignor", class)))
 }
 

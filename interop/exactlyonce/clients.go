@@ -104,7 +104,7 @@ func streams(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := append(append([]string{"-XX:+UseSerialGC"}, javaFlags...), "-cp", classPath, "ExactlyOnceStreams")
+	all := append(append([]string{"-XX:+UseSerialGC", "-XX:-UsePerfData"}, javaFlags...), "-cp", classPath, "ExactlyOnceStreams")
 	return exec.Command("java", append(all, args...)...), nil
 }
 

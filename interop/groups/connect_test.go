@@ -152,7 +152,7 @@ func (c *connect) start(name string) worker {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	cmd := exec.Command("java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dlog4j2.configurationFile="+logging,
+	cmd := exec.Command("java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-Dlog4j2.configurationFile="+logging,
 		"-cp", c.classPath, "org.apache.kafka.connect.cli.ConnectDistributed", file)
 	p, err := proc.Start(cmd, filepath.Join(c.dir, name+".log"))
 	if err != nil {

@@ -61,7 +61,7 @@ type Options struct {
 }
 
 // smallJVM starts fast and leaves room for the others on the machine.
-func smallJVM() []string { return []string{"-XX:+UseSerialGC", "-Xmx768m"} }
+func smallJVM() []string { return []string{"-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xmx768m"} }
 
 func (o Options) withDefaults() Options {
 	if o.Version == "" {

@@ -67,7 +67,7 @@ func startGroupTool(ctx context.Context, t *testing.T, tools kafka.Tools) *group
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(ctx, "java", "-Xmx256m", "-XX:+UseSerialGC", "-Dlog4j2.level=OFF", "-cp", classPath, "GroupTool")
+	cmd := exec.CommandContext(ctx, "java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Dlog4j2.level=OFF", "-cp", classPath, "GroupTool")
 	input, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func Java(ctx context.Context, version, class string, flags []string, args ...st
 	if err != nil {
 		return nil, err
 	}
-	all := slices.Concat([]string{"-Xmx512m", "-XX:+UseSerialGC"}, flags, []string{"-cp", classPath, class}, args)
+	all := slices.Concat([]string{"-Xmx512m", "-XX:+UseSerialGC", "-XX:-UsePerfData"}, flags, []string{"-cp", classPath, class}, args)
 	return exec.Command("java", all...), nil
 }
 
