@@ -7,29 +7,21 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"regexp"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/skeinstream/skein/bench/internal/peers"
+	"github.com/skeinstream/skein/bench/internal/program"
 	"github.com/skeinstream/skein/bench/internal/result"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := dispatch(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
+	program.Main("bench", dispatch)
 }
 
 func dispatch(ctx context.Context, args []string, out, progress io.Writer) error {
@@ -37,9 +29,6 @@ func dispatch(ctx context.Context, args []string, out, progress io.Writer) error
 		return peers.RunKfake(ctx, args[1:])
 	}
 	o, err := parse(args, progress)
-	if errors.Is(err, flag.ErrHelp) {
-		return nil
-	}
 	if err != nil {
 		return err
 	}

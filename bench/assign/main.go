@@ -12,12 +12,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/skeinstream/skein/bench/internal/program"
 )
 
 // implementation plans for a group again and again and measures.
@@ -48,13 +48,7 @@ func main() {
 		runChild(os.Args[2:])
 		return
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "assign:", err)
-		os.Exit(1)
-	}
+	program.Main("assign", run)
 }
 
 func run(ctx context.Context, args []string, out, progress io.Writer) error {

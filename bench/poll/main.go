@@ -12,34 +12,22 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/skeinstream/skein/bench/internal/load"
 	"github.com/skeinstream/skein/bench/internal/machine"
 	"github.com/skeinstream/skein/bench/internal/peers"
+	"github.com/skeinstream/skein/bench/internal/program"
 	"github.com/skeinstream/skein/bench/internal/result"
 	"github.com/skeinstream/skein/bench/internal/wire"
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == readVerb {
-		if err := runReader(os.Args[2:]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "poll:", err)
-		os.Exit(1)
+	if !program.Child(readVerb, runReader) {
+		program.Main("poll", run)
 	}
 }
 

@@ -2,23 +2,19 @@ package main
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/skeinstream/skein/bench/internal/program"
 )
 
 // The test program, too, is a reader when it is called so.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == readVerb {
-		if err := runReader(os.Args[2:]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
+	if !program.Child(readVerb, runReader) {
+		os.Exit(m.Run())
 	}
-	os.Exit(m.Run())
 }
 
 // That it runs; what it costs is none of a test's business.

@@ -12,32 +12,19 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
+	"github.com/skeinstream/skein/bench/internal/program"
 	"github.com/skeinstream/skein/bench/internal/result"
 	"github.com/skeinstream/skein/bench/rebalance/member"
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == memberVerb {
-		if err := member.Run(os.Args[2:]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "rebalance:", err)
-		os.Exit(1)
+	if !program.Child(memberVerb, member.Run) {
+		program.Main("rebalance", run)
 	}
 }
 

@@ -3,27 +3,22 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/skeinstream/skein/bench/internal/program"
 	"github.com/skeinstream/skein/bench/internal/stops"
 	"github.com/skeinstream/skein/bench/rebalance/member"
 )
 
 // The test program, too, is a member when it is called so.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == memberVerb {
-		if err := member.Run(os.Args[2:]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
+	if !program.Child(memberVerb, member.Run) {
+		os.Exit(m.Run())
 	}
-	os.Exit(m.Run())
 }
 
 // Small groups of the Go clients on Skein: that it runs, and that it finds what
