@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -241,12 +242,9 @@ func (w *eventWriter) hooks() consumer.Hooks {
 }
 
 func committedOffsets(offsets consumer.Offsets) (list []committedOffset) {
-	for p, o := range offsets {
-		list = append(list, committedOffset{p.Topic, p.Partition, o.At})
+	for _, p := range slices.SortedFunc(maps.Keys(offsets), consumer.TopicPartition.Compare) {
+		list = append(list, committedOffset{p.Topic, p.Partition, offsets[p].At})
 	}
-	slices.SortFunc(list, func(a, b committedOffset) int {
-		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
-	})
 	return list
 }
 

@@ -28,7 +28,7 @@ func (c *Consumer) CommitOffsets(ctx context.Context, offsets Offsets) error {
 		return mine
 	})
 	if err == nil && len(others) > 0 {
-		slices.SortFunc(others, compare)
+		slices.SortFunc(others, TopicPartition.Compare)
 		return &NotOwnedError{others}
 	}
 	return err

@@ -152,6 +152,6 @@ func (c *Consumer) PartitionsFor(ctx context.Context, topic string) (list []Part
 			Leader:         p.Leader, Replicas: p.Replicas, InSync: p.ISR, Offline: p.OfflineReplicas,
 		})
 	}
-	slices.SortFunc(list, func(a, b PartitionInfo) int { return compare(a.TopicPartition, b.TopicPartition) })
+	slices.SortFunc(list, func(a, b PartitionInfo) int { return a.TopicPartition.Compare(b.TopicPartition) })
 	return list, nil
 }

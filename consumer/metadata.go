@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -246,7 +247,7 @@ func read(resp *kmsg.MetadataResponse) (found []topic, err error) {
 		}
 		found = append(found, topic{Topic: readTopic(t, racks), id: t.TopicID, internal: t.IsInternal})
 	}
-	slices.SortFunc(found, func(a, b topic) int { return compare(TopicPartition{Topic: a.Name}, TopicPartition{Topic: b.Name}) })
+	slices.SortFunc(found, func(a, b topic) int { return cmp.Compare(a.Name, b.Name) })
 	return slices.CompactFunc(found, func(a, b topic) bool { return a.Name == b.Name }), nil
 }
 

@@ -46,6 +46,6 @@ func (t *table) paused() []TopicPartition {
 			list = append(list, tp)
 		}
 	}
-	slices.SortFunc(list, compare)
+	slices.SortFunc(list, TopicPartition.Compare)
 	return list
 }

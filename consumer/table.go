@@ -1,7 +1,6 @@
 package consumer
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -254,7 +253,7 @@ func (t *table) assignment() []TopicPartition {
 			list = append(list, tp)
 		}
 	}
-	slices.SortFunc(list, compare)
+	slices.SortFunc(list, TopicPartition.Compare)
 	return list
 }
 
@@ -275,10 +274,6 @@ func (t *table) close() {
 		p.end(ErrClosed)
 		delete(t.partitions, tp)
 	}
-}
-
-func compare(a, b TopicPartition) int {
-	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
 }
 
 // displace says that the position is not good: another one has to be found.

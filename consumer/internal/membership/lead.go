@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -82,7 +83,7 @@ func (l *ledger) of(cluster []assign.Topic) (topics []assign.Topic) {
 		}
 	}
 	slices.SortFunc(topics, func(a, b assign.Topic) int {
-		return compare(TopicPartition{Topic: a.Name}, TopicPartition{Topic: b.Name})
+		return cmp.Compare(a.Name, b.Name)
 	})
 	return topics
 }

@@ -17,8 +17,9 @@ type TopicPartition struct {
 // String is the partition as Kafka's tools and logs write it: topic-0.
 func (p TopicPartition) String() string { return fmt.Sprintf("%s-%d", p.Topic, p.Partition) }
 
-func compare(a, b TopicPartition) int {
-	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
+// Compare orders partitions by topic, then by number.
+func (p TopicPartition) Compare(q TopicPartition) int {
+	return cmp.Or(cmp.Compare(p.Topic, q.Topic), cmp.Compare(p.Partition, q.Partition))
 }
 
 // set is a set of partitions, in order.
@@ -34,7 +35,7 @@ func setOf(list []assign.TopicPartitions) set {
 			s = append(s, TopicPartition{t.Topic, p})
 		}
 	}
-	slices.SortFunc(s, compare)
+	slices.SortFunc(s, TopicPartition.Compare)
 	return slices.Compact(s)
 }
 
@@ -55,7 +56,7 @@ func (s set) lists() []assign.TopicPartitions {
 func (s set) minus(other set) set {
 	var rest set
 	for _, p := range s {
-		if _, found := slices.BinarySearchFunc(other, p, compare); !found {
+		if _, found := slices.BinarySearchFunc(other, p, TopicPartition.Compare); !found {
 			rest = append(rest, p)
 		}
 	}
