@@ -9,16 +9,12 @@
 package member
 
 import (
-	"context"
 	"fmt"
-	"io"
-	"os"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/skeinstream/skein/bench/internal/machine"
+	"github.com/skeinstream/skein/interop/clients/go/program"
 )
 
 // commitEvery is how long handled records may wait for their commit.
@@ -41,19 +37,11 @@ func Run(args []string) error {
 		return fmt.Errorf("%d arguments, want 8", len(args))
 	}
 	a := arguments{bootstrap: args[1], group: args[2], topic: args[3], name: args[4], assignors: strings.Split(args[5], ",")}
-	for i, d := range []*time.Duration{&a.session, &a.heartbeat} {
-		ms, err := strconv.Atoi(args[6+i])
-		if err != nil {
-			return fmt.Errorf("reading milliseconds: %w", err)
-		}
-		*d = time.Duration(ms) * time.Millisecond
+	if err := program.Milliseconds(args[6:], &a.session, &a.heartbeat); err != nil {
+		return err
 	}
-	ctx, leave := context.WithCancel(context.Background())
+	ctx, leave := program.UntilInputEnds()
 	defer leave()
-	go func() { // ends with the process
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		leave()
-	}()
 	switch args[0] {
 	case "skein":
 		return skein(ctx, a)
@@ -65,23 +53,15 @@ func Run(args []string) error {
 	return fmt.Errorf("no client is called %q", args[0])
 }
 
-var output sync.Mutex
+var voice = &program.Voice{Stamp: func() int64 { return machine.Monotonic().Nanoseconds() }}
 
-func say(format string, args ...any) {
-	output.Lock()
-	defer output.Unlock()
-	fmt.Printf("%d %s\n", machine.Monotonic().Nanoseconds(), fmt.Sprintf(format, args...))
-}
+func say(format string, args ...any) { voice.Say(format, args...) }
 
 func sayPartitions(kind string, partitions []int32) {
 	if len(partitions) == 0 {
 		return
 	}
-	words := make([]string, len(partitions))
-	for i, p := range partitions {
-		words[i] = strconv.Itoa(int(p))
-	}
-	say("%s %s", kind, strings.Join(words, ","))
+	say("%s %s", kind, program.Partitions(partitions))
 }
 
 func sayHandled(partition int32, first, last int64) { say("handled %d %d %d", partition, first, last) }

@@ -3,14 +3,12 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"os"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/skeinstream/skein/interop/clients/go/program"
 )
 
 // commitEvery is how long handled records may wait for their commit.
@@ -38,19 +36,11 @@ func run(args []string) error {
 	if args[6] != "-" {
 		a.instance = args[6]
 	}
-	for i, d := range []*time.Duration{&a.session, &a.heartbeat} {
-		ms, err := strconv.Atoi(args[7+i])
-		if err != nil {
-			return err
-		}
-		*d = time.Duration(ms) * time.Millisecond
+	if err := program.Milliseconds(args[7:], &a.session, &a.heartbeat); err != nil {
+		return err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	go func() { // ends with the process
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		cancel()
-	}()
+	ctx, leave := program.UntilInputEnds()
+	defer leave()
 	switch args[0] {
 	case "franz-go":
 		return franz(ctx, a)
@@ -64,22 +54,13 @@ func run(args []string) error {
 	return fmt.Errorf("no library %q", args[0])
 }
 
-var output sync.Mutex
+var voice = program.WallClock()
 
-func say(format string, args ...any) {
-	output.Lock()
-	defer output.Unlock()
-	text := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
-	fmt.Printf("%d %s\n", time.Now().UnixMicro(), text)
-}
+func say(format string, args ...any) { voice.Say(format, args...) }
 
 func sayPartitions(kind string, partitions []int32) {
 	if len(partitions) == 0 {
 		return
 	}
-	words := make([]string, len(partitions))
-	for i, p := range partitions {
-		words[i] = strconv.Itoa(int(p))
-	}
-	say("%s %s", kind, strings.Join(words, ","))
+	say("%s %s", kind, program.Partitions(partitions))
 }

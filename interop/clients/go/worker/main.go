@@ -4,14 +4,13 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
-	"strings"
-	"sync"
 	"time"
+
+	"github.com/skeinstream/skein/interop/clients/go/program"
 )
 
 const (
@@ -47,19 +46,11 @@ func run(args []string) error {
 	if a.partitions, err = strconv.Atoi(args[10]); err != nil {
 		return err
 	}
-	for i, d := range map[int]*time.Duration{7: &a.session, 8: &a.heartbeat, 12: &a.timeout} {
-		ms, err := strconv.Atoi(args[i])
-		if err != nil {
-			return err
-		}
-		*d = time.Duration(ms) * time.Millisecond
+	if err := errors.Join(program.Milliseconds(args[7:], &a.session, &a.heartbeat), program.Milliseconds(args[12:], &a.timeout)); err != nil {
+		return err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	go func() { // ends with the process
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		cancel()
-	}()
+	ctx, leave := program.UntilInputEnds()
+	defer leave()
 	switch args[0] {
 	case "franz-go":
 		return franz(ctx, a)
@@ -80,14 +71,9 @@ func (a arguments) transformed(value []byte, attempt, size int) (partition int32
 	return int32((from + number) % a.partitions), fmt.Sprintf("%s %s %d %d", value, a.name, attempt, size), nil
 }
 
-var output sync.Mutex
+var voice = program.WallClock()
 
-func say(format string, args ...any) {
-	output.Lock()
-	defer output.Unlock()
-	text := strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")
-	fmt.Printf("%d %s\n", time.Now().UnixMicro(), text)
-}
+func say(format string, args ...any) { voice.Say(format, args...) }
 
 // giveUp ends the process: another is started.
 func giveUp(why error) {
