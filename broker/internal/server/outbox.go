@@ -2,6 +2,7 @@ package server
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 )
 
@@ -29,6 +30,9 @@ func (o *outbox) start() { o.most = runtime.GOMAXPROCS(0) }
 // put has c's answers written.
 func (o *outbox) put(c *Conn) {
 	o.mu.Lock()
+	if o.taken > o.waiting() { // writers that never come to the end would let it grow for ever
+		o.ready, o.taken = slices.Delete(o.ready, 0, o.taken), 0
+	}
 	o.ready = append(o.ready, c)
 	if o.together == 0 || o.waiting() > fewConns {
 		o.hire()

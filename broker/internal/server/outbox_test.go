@@ -98,3 +98,20 @@ func TestTogetherWithAPeerThatIsGone(t *testing.T) {
 	(<-again).Reply(Response{Body: []byte("b")})
 	clients[1].wantAnswer(7, "b")
 }
+
+// However long writers keep up without ever coming to the end, the outbox holds no more than what waits.
+func TestTheOutboxForgetsWhatWasTaken(t *testing.T) {
+	var o outbox // without writers: takes are the test's
+	o.put(new(Conn))
+	for range 10_000 {
+		o.put(new(Conn))
+		o.mu.Lock()
+		if o.take() == nil {
+			t.Fatal("nothing is there")
+		}
+		o.mu.Unlock()
+	}
+	if len(o.ready) > 4 {
+		t.Errorf("%d entries for %d connections", len(o.ready), o.waiting())
+	}
+}
