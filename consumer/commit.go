@@ -94,25 +94,23 @@ func (c *Consumer) committing() (membership.Generation, error) {
 }
 
 // send sends a commit, and again while the trouble is passing and the generation the same: a commit is never carried over into another.
-func (c *Consumer) send(ctx, life context.Context, g membership.Generation, offsets Offsets) error {
+func (c *Consumer) send(ctx, life context.Context, g membership.Generation, offsets Offsets) (err error) {
 	if len(offsets) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(life, cancel)()
-	for wait, tries := retryMin, 1; ; wait, tries = min(2*wait, retryMax), tries+1 {
-		again, err := c.sendOnce(ctx, g, offsets)
-		if !again || tries >= goneTries && errors.Is(err, kerr.UnknownTopicOrPartition) {
+	for tries := range attempts(ctx) {
+		var again bool
+		if again, err = c.sendOnce(ctx, g, offsets); !again || tries >= goneTries && errors.Is(err, kerr.UnknownTopicOrPartition) {
 			return err
 		}
 		if now, subscribed := c.table.currentGeneration(); subscribed && now != g {
 			return ErrRebalanceInProgress
 		}
-		if sleep(ctx, wait) != nil {
-			return fmt.Errorf("committing for group %q: %w", c.cfg.Group, err)
-		}
 	}
+	return fmt.Errorf("committing for group %q: %w", c.cfg.Group, err)
 }
 
 // goneTries is how often an offset of a topic is sent that the broker does not know: that is new to it, or deleted.

@@ -90,21 +90,18 @@ func (c *Consumer) lookUp(ctx context.Context, list []TopicPartition, ts int64) 
 }
 
 // persist calls f until it succeeds, fails for good, or ctx ends, with waits that grow.
-func persist(ctx context.Context, f func(context.Context) error) error {
+func persist(ctx context.Context, f func(context.Context) error) (err error) {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, askTimeout)
 		defer cancel()
 	}
-	for wait := retryMin; ; wait = min(2*wait, retryMax) {
-		err := f(ctx)
-		if err == nil || !passing(err) {
+	for range attempts(ctx) {
+		if err = f(ctx); err == nil || !passing(err) {
 			return err
 		}
-		if sleep(ctx, wait) != nil {
-			return fmt.Errorf("%w (%w)", err, context.Cause(ctx))
-		}
 	}
+	return fmt.Errorf("%w (%w)", err, context.Cause(ctx))
 }
 
 // PartitionInfo is what the cluster says of a partition.

@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"iter"
 	"time"
 )
 
@@ -10,16 +11,23 @@ const (
 	retryMax = time.Second
 )
 
-// retry calls f until it succeeds or ctx ends, with waits that grow. It returns the end of ctx as its error then.
+// attempts are the first, second, third and so on, with waits between them that grow, until ctx ends.
+func attempts(ctx context.Context) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for n, wait := 1, retryMin; yield(n) && sleep(ctx, wait) == nil; n, wait = n+1, min(2*wait, retryMax) {
+			continue
+		}
+	}
+}
+
+// retry calls f until it succeeds or ctx ends. It returns the end of ctx as its error then.
 func retry(ctx context.Context, f func() error) error {
-	for wait := retryMin; ; wait = min(2*wait, retryMax) {
+	for range attempts(ctx) {
 		if f() == nil {
 			return nil
 		}
-		if err := sleep(ctx, wait); err != nil {
-			return err
-		}
 	}
+	return ctx.Err()
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

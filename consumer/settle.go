@@ -12,12 +12,11 @@ import (
 // settle finds out where partitions are read from, and begins: with what the group has committed, or else by the reset policy. It goes on
 // until all are placed, by itself or by the user's Seek, or are not owned any more.
 func (c *Consumer) settle(ctx context.Context, list []*partition) {
-	for wait := retryMin; ; wait = min(2*wait, retryMax) {
+	for range attempts(ctx) {
 		if list = c.table.unplaced(list); len(list) == 0 {
 			return
 		}
-		list = c.settleOnce(ctx, list)
-		if len(list) == 0 || sleep(ctx, wait) != nil {
+		if list = c.settleOnce(ctx, list); len(list) == 0 {
 			return
 		}
 	}

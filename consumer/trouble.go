@@ -57,8 +57,8 @@ func (c *Consumer) returnTo(ctx context.Context, p *partition) {
 
 // find looks for the position of a partition that a broker has called out of range, until it is found or not wanted any more.
 func (c *Consumer) find(ctx context.Context, p *partition) {
-	for wait := retryMin; len(c.table.unplaced([]*partition{p})) > 0; wait = min(2*wait, retryMax) {
-		if c.findOnce(ctx, p) || sleep(ctx, wait) != nil {
+	for range attempts(ctx) {
+		if len(c.table.unplaced([]*partition{p})) == 0 || c.findOnce(ctx, p) {
 			return
 		}
 	}
