@@ -39,11 +39,21 @@ func (w *world) hasCommitted(topic string, want map[int32]int64) {
 // next polls once, and wants n records.
 func (m *member) next(n int) Batch {
 	m.w.t.Helper()
+	b := m.polled()
+	if b.Len() != n {
+		m.w.t.Fatalf("%s got %d records, want %d", m.name, b.Len(), n)
+	}
+	return b
+}
+
+// polled is a batch that is not empty.
+func (m *member) polled() Batch {
+	m.w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	b, err := m.Poll(ctx)
-	if err != nil || b.Len() != n {
-		m.w.t.Fatalf("%s got %d records and error %v, want %d", m.name, b.Len(), err, n)
+	if err != nil {
+		m.w.t.Fatalf("%s polls: %v", m.name, err)
 	}
 	return b
 }

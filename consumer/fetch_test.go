@@ -280,8 +280,12 @@ func TestMaxPollRecords(t *testing.T) {
 		cfg.MaxPollRecords = 10
 		a := w.idler("a", cfg, "t")
 		next := map[int32]int64{}
-		for range 5 {
-			for _, p := range a.next(10).Partitions {
+		for next[0] < 25 || next[1] < 25 { // a batch may hold fewer: franz-go has the partitions at moments of its own
+			b := a.polled()
+			if b.Len() > 10 {
+				t.Errorf("a batch of %d records", b.Len())
+			}
+			for _, p := range b.Partitions {
 				for _, r := range p.Records {
 					if r.Offset != next[p.Partition] {
 						t.Errorf("offset %d of partition %d, want %d", r.Offset, p.Partition, next[p.Partition])
