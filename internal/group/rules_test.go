@@ -10,13 +10,25 @@ import (
 	"github.com/skeinstream/skein/internal/scripts"
 )
 
-// elsewhere are the rules about groups that no script can show, with the tests that do.
+// elsewhere are the rules about groups that no script of the coordinator can show, with the tests that do.
 var elsewhere = map[string]string{
 	"R-D14":  "../../broker/internal/coordinator/failure_test.go: TestAFailedAppendAnswersEverybody",
 	"FR-B10": "../../broker/groups_scale_test.go: TestAVastGroupIsStableAndDescribed",
 	"FR-C13": "../../broker/groups_members_test.go: TestCommittedOffsetsAreReadAtOnce",
 	"FR-C18": "../../cli/internal/groups/lag_test.go: TestLagIsWorkThatCanBeDone",
 	"FR-C21": "../../broker/groups_test.go: TestTheNumberOfPartitionsOfGroupsStays",
+	// These are the consumer's to keep.
+	"FR-B4":  "../../consumer/commit_test.go: TestCommitsDuringRebalances",
+	"FR-B19": "../../consumer/life_test.go: TestKeptPartitionsFlow",
+	"FR-C3":  "../../consumer/commit_test.go: TestAutoCommit",
+	"FR-C4":  "../../consumer/parallel/rebalance_test.go: TestPartitionsMoveWithoutALossOrARepeat",
+	"FR-C8":  "../../consumer/commit_test.go: TestNothingIsReadTwice",
+	"FR-C9":  "../../consumer/parallel/lives_test.go: TestManyShortLives",
+	"FR-C10": "../../consumer/parallel/work_test.go: TestCommitsInARebalanceAreNoErrors",
+	"FR-C12": "../../consumer/parallel/rebalance_test.go: TestPartitionsMoveWithoutALossOrARepeat",
+	"FR-C15": "../../consumer/life_test.go: TestRegainedPartitionsBeginAtTheCommit",
+	"FR-C16": "../../consumer/commit_test.go: TestAutoCommitOfTheBeginning",
+	"FR-C19": "../../consumer/commit_test.go: TestManualCommit",
 }
 
 // TestEveryRuleOfGroupsHasAScript: each row of section D of docs/requirements.md, and each report from the field about
