@@ -12,7 +12,7 @@ import (
 // record that nobody handled, one that was handled although the group's offset
 // was beyond it when its handler got the partition, an offset that went back.
 func check(history []member.Event, ends map[int32]int64) []string {
-	c := checker{owner: map[int32]string{}, reading: map[int32]*reading{}, next: map[int32]int64{}, offset: map[int32]int64{}}
+	c := checker{owner: map[int32]string{}, reading: map[int32]*reading{}, next: map[int32]int64{}, offset: map[int32]int64{}, leaving: map[string]bool{}}
 	for _, e := range member.Sorted(history) {
 		c.step(e)
 	}
@@ -36,6 +36,7 @@ type checker struct {
 	reading map[int32]*reading
 	next    map[int32]int64 // below it somebody has handled everything
 	offset  map[int32]int64 // the group's, last seen
+	leaving map[string]bool // members that were asked to leave
 	calm    int64           // until when the broker's start is felt
 	wrongs  []string
 }
@@ -56,13 +57,16 @@ func (c *checker) step(e member.Event) {
 			}
 		}
 		return
+	case member.Leaving:
+		c.leaving[e.Member] = true
 	case member.Down:
 		c.calm = math.MaxInt64
 	case member.Up:
 		c.calm = e.At + settling.Microseconds()
 	case member.Lost:
-		// Whom a broker that is away does not answer may draw the same conclusion.
-		if e.At > c.calm {
+		// Whom a broker that is away does not answer may draw the same conclusion; and who leaves in the middle of a round
+		// may be out of date already (R-B17).
+		if e.At > c.calm && !c.leaving[e.Member] {
 			c.wrong(e, "a live member was thrown out")
 		}
 	}

@@ -43,6 +43,8 @@ func TestTheObserverSeesWhatMustNotBe(t *testing.T) {
 		{"handled without a right", `owned by "a"`, replaced(1, at(2, "b", member.Handled, 0, 0, 9)), 20},
 		{"lost while the broker is away", "", append(replaced(4, at(5, "a", member.Lost, 0)), member.Event{At: 4, Kind: member.Down}), 20},
 		{"lost", "thrown out", replaced(4, at(5, "a", member.Lost, 0)), 20},
+		{"lost while it leaves", "", append(replaced(4, at(5, "a", member.Lost, 0)), member.Event{At: 4, Member: "a", Kind: member.Leaving}), 20},
+		{"lost while another leaves", "thrown out", append(replaced(4, at(5, "a", member.Lost, 0)), member.Event{At: 4, Member: "b", Kind: member.Leaving}), 20},
 		{"below the commit", "below the committed offset 10", replaced(6, at(7, "b", member.Handled, 0, 9, 14)), 20},
 		{"skipped at the beginning", "nobody has handled 12", replaced(6, at(7, "b", member.Handled, 0, 13, 14)), 20},
 		{"skipped in the middle", "goes on at 11, not at 10", replaced(3, at(4, "a", member.Handled, 0, 11, 11)), 20},
