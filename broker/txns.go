@@ -8,9 +8,9 @@ import (
 	"github.com/skeinstream/skein/broker/internal/catalog"
 	"github.com/skeinstream/skein/broker/internal/coordinator"
 	"github.com/skeinstream/skein/broker/internal/record"
-	"github.com/skeinstream/skein/broker/internal/txn"
 	"github.com/skeinstream/skein/internal/machine"
 	"github.com/skeinstream/skein/internal/settings"
+	"github.com/skeinstream/skein/internal/txn"
 )
 
 // transactionsTopic is Kafka's name for the topic of transactional ids and their state.

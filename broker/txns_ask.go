@@ -4,7 +4,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/skeinstream/skein/broker/internal/txn"
+	"github.com/skeinstream/skein/internal/txn"
 )
 
 // What a machine asks for is tried again this soon where it could not even be given back to the machine, which comes by

@@ -5,7 +5,7 @@ import (
 
 	"github.com/skeinstream/skein/broker/internal/coordinator"
 	"github.com/skeinstream/skein/broker/internal/monitor"
-	"github.com/skeinstream/skein/broker/internal/txn"
+	"github.com/skeinstream/skein/internal/txn"
 )
 
 // txnCounts is the last numbers of each shard, with the totals of its earlier machines added.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/skeinstream/skein/broker/internal/txn"
+	"github.com/skeinstream/skein/internal/txn"
 	"github.com/skeinstream/skein/internal/vfs"
 )
 

@@ -2,7 +2,7 @@ package broker
 
 import (
 	"github.com/skeinstream/skein/broker/internal/coordinator"
-	"github.com/skeinstream/skein/broker/internal/txn"
+	"github.com/skeinstream/skein/internal/txn"
 )
 
 // ending is an input that may end a transaction, on its way: the machine is asked which partitions that would concern, it is

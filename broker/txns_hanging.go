@@ -9,7 +9,7 @@ import (
 	"github.com/skeinstream/skein/broker/internal/catalog"
 	"github.com/skeinstream/skein/broker/internal/partition"
 	"github.com/skeinstream/skein/broker/internal/producers"
-	"github.com/skeinstream/skein/broker/internal/txn"
+	"github.com/skeinstream/skein/internal/txn"
 )
 
 // A transaction that is open in a partition while no coordinator knows it hangs: nobody will end it, committed readers stop

@@ -8,7 +8,7 @@ import (
 
 	"github.com/skeinstream/skein/broker/internal/coordinator"
 	"github.com/skeinstream/skein/broker/internal/monitor"
-	"github.com/skeinstream/skein/broker/internal/txn"
+	"github.com/skeinstream/skein/internal/txn"
 )
 
 // Who holds up committed readers, as metrics: the partitions that have waited longest, and for whose transaction. Each of them is

@@ -7,7 +7,7 @@ import (
 
 	"github.com/skeinstream/skein/broker/internal/api"
 	"github.com/skeinstream/skein/broker/internal/coordinator"
-	"github.com/skeinstream/skein/broker/internal/txn"
+	"github.com/skeinstream/skein/internal/txn"
 )
 
 // takeover is a directory in which some partitions have seen markers of a coordinator with a higher epoch than ours, as after

@@ -48,12 +48,11 @@ var rooms = map[string]room{
 	"cli/internal/txnwire":     {Rooms: []string{"cli/internal/problem", "cli/internal/txns"}, Others: []string{kgo, kadm, kmsg, kerr}},
 	"cli/internal/upgrade":     {Pure: true},
 
-	"broker":                              {Rooms: []string{"broker/internal/*", "internal/deadline", "internal/group", "internal/machine", "internal/settings", "internal/vfs"}},
+	"broker":                              {Rooms: []string{"broker/internal/*", "internal/deadline", "internal/group", "internal/machine", "internal/settings", "internal/txn", "internal/vfs"}},
 	"broker/internal/monitor":             {Others: []string{prometheus, kmsg, kerr}},
 	"broker/internal/server":              {Rooms: []string{"internal/vfs"}, Others: []string{xsys}},
-	"broker/internal/api":                 {Rooms: []string{"broker/internal/server", "broker/internal/coordinator", "internal/group", "internal/machine", "broker/internal/txn", "broker/internal/partition", "broker/internal/catalog", "broker/internal/fetchsession", "broker/internal/producers", "broker/internal/record", "broker/internal/storage", "internal/settings"}, Others: []string{kmsg, kerr}},
+	"broker/internal/api":                 {Rooms: []string{"broker/internal/server", "broker/internal/coordinator", "internal/group", "internal/machine", "internal/txn", "broker/internal/partition", "broker/internal/catalog", "broker/internal/fetchsession", "broker/internal/producers", "broker/internal/record", "broker/internal/storage", "internal/settings"}, Others: []string{kmsg, kerr}},
 	"broker/internal/coordinator":         {Rooms: []string{"internal/machine", "broker/internal/partition", "broker/internal/record"}},
-	"broker/internal/txn":                 {Pure: true, Rooms: []string{"internal/deadline", "internal/machine"}, Others: []string{kmsg, kerr}},
 	"broker/internal/fetchsession":        {Pure: true},
 	"broker/internal/partition":           {Rooms: []string{"broker/internal/catalog", "broker/internal/commit", "broker/internal/producers", "broker/internal/record", "broker/internal/storage", "internal/settings", "internal/vfs"}, Others: []string{kerr, xsync}},
 	"broker/internal/catalog":             {Rooms: []string{"internal/vfs"}},
@@ -98,6 +97,7 @@ var rooms = map[string]room{
 	"internal/settings":     {Pure: true, Rooms: []string{"internal/nearest"}},
 	"internal/settings/gen": {Rooms: []string{"internal/settings"}},
 	"internal/transcript":   {Pure: true},
+	"internal/txn":          {Pure: true, Rooms: []string{"internal/deadline", "internal/machine"}, Others: []string{kmsg, kerr}},
 	"internal/vfs":          {Others: []string{xsys}},
 	"internal/lint":         {},
 }

@@ -1,5 +1,5 @@
 // Package scripts is the language of the scripts by which coordinators are tested: by themselves, with a clock of their own
-// (internal/group, broker/internal/txn), and as whole brokers, over the wire and in real time (interop).
+// (internal/group, internal/txn), and as whole brokers, over the wire and in real time (interop).
 //
 // A script is commands, each followed by what it makes happen, indented. A line that begins with # is for the reader. Of a
 // command's words those with = are options, and those with a slash before it places, such as "orders/0=5". "x*10" stands for

@@ -27,7 +27,7 @@ import (
 )
 
 // transactionScripts are those of the transaction coordinator's own tests.
-const transactionScripts = "broker/internal/txn/testdata"
+const transactionScripts = "internal/txn/testdata"
 
 // unplayable scripts have commands that need the inside of our coordinator, or other settings, or go on over a connection that a
 // late request has closed.

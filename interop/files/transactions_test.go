@@ -26,7 +26,7 @@ import (
 )
 
 // transactionFixture is what the transaction coordinator's own tests compare their records with.
-const transactionFixture = "broker/internal/txn/testdata/records/kafka-4.4.txt"
+const transactionFixture = "internal/txn/testdata/records/kafka-4.4.txt"
 
 const (
 	transactionalID  = "tx"

@@ -15,7 +15,7 @@ import (
 	"github.com/skeinstream/skein/broker/internal/coordinator"
 	"github.com/skeinstream/skein/broker/internal/partition"
 	"github.com/skeinstream/skein/broker/internal/record"
-	"github.com/skeinstream/skein/broker/internal/txn"
+	"github.com/skeinstream/skein/internal/txn"
 )
 
 // R-E12, R-E13: the coordinator is asked up to version 11 and told from 12 on, about the first batch of a transaction in a

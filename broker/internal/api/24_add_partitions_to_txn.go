@@ -8,7 +8,7 @@ import (
 
 	"github.com/skeinstream/skein/broker/internal/catalog"
 	"github.com/skeinstream/skein/broker/internal/server"
-	"github.com/skeinstream/skein/broker/internal/txn"
+	"github.com/skeinstream/skein/internal/txn"
 )
 
 // AddPartitionsToTxn (24): a producer is about to write to partitions.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/skeinstream/skein/broker/internal/catalog"
 	"github.com/skeinstream/skein/broker/internal/server"
-	"github.com/skeinstream/skein/broker/internal/txn"
 	"github.com/skeinstream/skein/internal/group"
+	"github.com/skeinstream/skein/internal/txn"
 )
 
 // TxnOffsetCommit (28): a transaction notes how far its group has come. The offsets count once it is committed.

@@ -12,8 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/skeinstream/skein/broker/internal/coordinator"
-	"github.com/skeinstream/skein/broker/internal/txn"
 	"github.com/skeinstream/skein/internal/group"
+	"github.com/skeinstream/skein/internal/txn"
 )
 
 // offsetsInTransaction is a broker whose two coordinators are played by a test, which notes who is asked what.

@@ -19,8 +19,8 @@ import (
 	"github.com/skeinstream/skein/broker/internal/partition"
 	"github.com/skeinstream/skein/broker/internal/record"
 	"github.com/skeinstream/skein/broker/internal/server"
-	"github.com/skeinstream/skein/broker/internal/txn"
 	"github.com/skeinstream/skein/internal/settings"
+	"github.com/skeinstream/skein/internal/txn"
 	"github.com/skeinstream/skein/internal/vfs"
 )
 

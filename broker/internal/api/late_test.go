@@ -6,8 +6,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/skeinstream/skein/broker/internal/txn"
 	"github.com/skeinstream/skein/internal/group"
+	"github.com/skeinstream/skein/internal/txn"
 )
 
 // FR-H4: a request that the coordinator finds late is not answered, nothing comes of it, and its connection is closed with

@@ -8,9 +8,9 @@ import (
 
 	"github.com/skeinstream/skein/broker/internal/partition"
 	"github.com/skeinstream/skein/broker/internal/record"
-	"github.com/skeinstream/skein/broker/internal/txn"
 	"github.com/skeinstream/skein/internal/group"
 	"github.com/skeinstream/skein/internal/machine"
+	"github.com/skeinstream/skein/internal/txn"
 )
 
 // played is a real machine without a log: one shard, on the callers' goroutines, and no time passes.

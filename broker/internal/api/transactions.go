@@ -8,7 +8,7 @@ import (
 	"github.com/skeinstream/skein/broker/internal/catalog"
 	"github.com/skeinstream/skein/broker/internal/coordinator"
 	"github.com/skeinstream/skein/broker/internal/server"
-	"github.com/skeinstream/skein/broker/internal/txn"
+	"github.com/skeinstream/skein/internal/txn"
 )
 
 // What the requests about transactions share. As with groups, each becomes inputs for the machines of the transactional ids

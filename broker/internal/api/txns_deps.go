@@ -1,6 +1,6 @@
 package api
 
-import "github.com/skeinstream/skein/broker/internal/txn"
+import "github.com/skeinstream/skein/internal/txn"
 
 // Transactions is the coordinator of transactions as the handlers see it. None of its methods waits; each calls done exactly
 // once, from any goroutine, also before it returns, and done must not wait either.
