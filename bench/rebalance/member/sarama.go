@@ -12,6 +12,7 @@ func sarama(ctx context.Context, a arguments) error {
 	config.Version, config.ClientID = client.V3_6_0_0, a.name
 	group := &config.Consumer.Group
 	group.Session.Timeout, group.Heartbeat.Interval = a.session, a.heartbeat
+	group.Rebalance.GroupStrategies = nil // it comes with range
 	for _, name := range a.assignors {
 		group.Rebalance.GroupStrategies = append(group.Rebalance.GroupStrategies, map[string]client.BalanceStrategy{
 			"range": client.NewBalanceStrategyRange(), "cooperative-sticky": client.NewBalanceStrategyCooperativeSticky(),
