@@ -71,8 +71,12 @@ func (b *Broker) wire() {
 		Groups:  b.groups,
 
 		Transactions: b.txns,
+		KafkaVersion: b.settings().KafkaVersion,
 	})
 	b.server = server.New(b.serverConfig(), b.handler)
+	if release := b.settings().KafkaVersion; release != "" {
+		b.cfg.Logger.Info("clients are shown an older release of Kafka", "release", release)
+	}
 }
 
 func (b *Broker) space() (total, free int64, err error) {

@@ -5,6 +5,7 @@ package consumer
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -38,10 +39,16 @@ type world struct {
 // inBubble runs a test in a bubble.
 func inBubble(t *testing.T, test func(w *world)) {
 	t.Helper()
+	inBubbleWith(t, nil, test)
+}
+
+// inBubbleWith runs a test in a bubble, on a broker with some settings.
+func inBubbleWith(t *testing.T, some map[string]string, test func(w *world)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		b, err := broker.Open(context.Background(), broker.Config{Settings: map[string]string{
-			"connections.max.idle.ms": "-1", "group.initial.rebalance.delay.ms": "0",
-		}})
+		settings := map[string]string{"connections.max.idle.ms": "-1", "group.initial.rebalance.delay.ms": "0"}
+		maps.Copy(settings, some)
+		b, err := broker.Open(context.Background(), broker.Config{Settings: settings})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -51,7 +51,7 @@ var rooms = map[string]room{
 	"broker":                              {Rooms: []string{"broker/internal/*", "internal/deadline", "internal/group", "internal/machine", "internal/settings", "internal/txn", "internal/vfs"}},
 	"broker/internal/monitor":             {Others: []string{prometheus, kmsg, kerr}},
 	"broker/internal/server":              {Rooms: []string{"internal/vfs"}, Others: []string{xsys}},
-	"broker/internal/api":                 {Rooms: []string{"broker/internal/server", "broker/internal/coordinator", "internal/group", "internal/machine", "internal/txn", "broker/internal/partition", "broker/internal/catalog", "broker/internal/fetchsession", "broker/internal/producers", "broker/internal/record", "broker/internal/storage", "internal/settings"}, Others: []string{kmsg, kerr}},
+	"broker/internal/api":                 {Rooms: []string{"broker/internal/server", "broker/internal/coordinator", "internal/group", "internal/machine", "internal/txn", "broker/internal/partition", "broker/internal/catalog", "broker/internal/fetchsession", "broker/internal/producers", "broker/internal/record", "broker/internal/storage", "internal/settings"}, Others: []string{kmsg, kerr, kversion}},
 	"broker/internal/coordinator":         {Rooms: []string{"internal/machine", "broker/internal/partition", "broker/internal/record"}},
 	"broker/internal/fetchsession":        {Pure: true},
 	"broker/internal/partition":           {Rooms: []string{"broker/internal/catalog", "broker/internal/commit", "broker/internal/producers", "broker/internal/record", "broker/internal/storage", "internal/settings", "internal/vfs"}, Others: []string{kerr, xsync}},
@@ -87,6 +87,7 @@ var rooms = map[string]room{
 	"consumer/parallel":            {Rooms: []string{"consumer", "consumer/internal/acks", "consumer/internal/lanes"}},
 	"consumer/prom":                {Rooms: []string{"consumer"}, Others: []string{prometheus}},
 
+	"internal/ages":         {Others: []string{kgo, kmsg, kerr, kversion}},
 	"internal/deadline":     {Pure: true},
 	"internal/group":        {Pure: true, Rooms: []string{"internal/deadline", "internal/machine", "internal/grouptags", "assign"}, Others: []string{kmsg, kerr}},
 	"internal/grouptags":    {Pure: true},

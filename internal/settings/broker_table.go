@@ -46,6 +46,8 @@ func connectionSettings() []Def {
 			Doc: "How many fetch sessions are remembered. With 0 every fetch names all its partitions."},
 		{Name: "max.request.partition.size.limit", Group: group, Type: Int, Default: "2000", Valid: between(1, int32Max),
 			Doc: "How many partitions one answer to DescribeTopicPartitions holds at most."},
+		{Name: "skein.emulate.kafka.version", Group: group, Type: String, Unset: true, Valid: oneOf(KafkaReleases()),
+			Doc: "A release of Kafka, to see how a program does on an old broker. Only the requests that it had are served, in the versions that it had, and only its transaction.version is announced, so that clients do what they would do there. What it had in versions that are not served any more is not served. In all else the broker stays as it is."},
 	}
 }
 

@@ -21,6 +21,7 @@ type Broker struct {
 	FetchMaxBytes         int
 	FetchSessions         int
 	PartitionsPerAnswer   int
+	KafkaVersion          string // the release that is emulated; empty: none
 
 	NumPartitions            int32
 	DefaultReplicationFactor int16
@@ -117,6 +118,7 @@ func readBroker(r *reader) Broker {
 		FetchMaxBytes:         r.int("fetch.max.bytes"),
 		FetchSessions:         r.int("max.incremental.fetch.session.cache.slots"),
 		PartitionsPerAnswer:   r.int("max.request.partition.size.limit"),
+		KafkaVersion:          r.text("skein.emulate.kafka.version"),
 
 		NumPartitions:            r.int32("num.partitions"),
 		DefaultReplicationFactor: int16(r.int("default.replication.factor")),

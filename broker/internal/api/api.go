@@ -38,6 +38,8 @@ type Deps struct {
 	// Transactions has the transactions. Without it, or without Groups, nothing about transactions can be asked.
 	Transactions Transactions
 	NodeID       int32
+	// KafkaVersion is the release of Kafka whose requests alone are served; empty restricts nothing.
+	KafkaVersion string
 
 	// Static holds the broker settings as the operator gave them: file, environment, flags.
 	Static map[string]string
@@ -82,6 +84,9 @@ func New(deps Deps) *Handler {
 		for _, e := range transactionEntries() {
 			h.table[e.key] = e
 		}
+	}
+	if deps.KafkaVersion != "" {
+		h.restrict(deps.KafkaVersion)
 	}
 	h.data.start(h)
 	return h

@@ -14,10 +14,15 @@ type feature struct {
 
 // features lists them, by name.
 func (h *Handler) features() []feature {
-	if h.Transactions == nil {
+	all := []feature{{"transaction.version", 2}}
+	switch {
+	case h.Transactions == nil:
 		return nil
+	case h.KafkaVersion != "":
+		return finalizedBy(h.KafkaVersion, all)
+	default:
+		return all
 	}
-	return []feature{{"transaction.version", 2}}
 }
 
 // announceFeatures puts the features into a response. Their epoch, by which clients tell which of two answers is newer, is the
