@@ -87,7 +87,9 @@ var rooms = map[string]room{
 	"consumer/parallel":            {Rooms: []string{"consumer", "consumer/internal/acks", "consumer/internal/lanes"}},
 	"consumer/prom":                {Rooms: []string{"consumer"}, Others: []string{prometheus}},
 
-	"internal/ages":         {Others: []string{kgo, kmsg, kerr, kversion}},
+	"internal/ages": {Others: []string{kgo, kmsg, kerr, kversion}},
+	"producer":      {Rooms: []string{"client", "consumer", "internal/transaction"}, Others: []string{kgo, kmsg, kerr, kversion, xsync}},
+
 	"internal/deadline":     {Pure: true},
 	"internal/group":        {Pure: true, Rooms: []string{"internal/deadline", "internal/machine", "internal/grouptags", "assign"}, Others: []string{kmsg, kerr}},
 	"internal/grouptags":    {Pure: true},
@@ -97,6 +99,7 @@ var rooms = map[string]room{
 	"internal/scripts":      {Rooms: []string{"internal/grouptags"}, Others: []string{kmsg, kerr}},
 	"internal/settings":     {Pure: true, Rooms: []string{"internal/nearest"}},
 	"internal/settings/gen": {Rooms: []string{"internal/settings"}},
+	"internal/transaction":  {Pure: true, Others: []string{kerr}},
 	"internal/transcript":   {Pure: true},
 	"internal/txn":          {Pure: true, Rooms: []string{"internal/deadline", "internal/machine"}, Others: []string{kmsg, kerr}},
 	"internal/vfs":          {Others: []string{xsys}},
