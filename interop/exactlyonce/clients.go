@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/skeinstream/skein/interop/internal/maven"
 	"github.com/skeinstream/skein/interop/internal/peer"
 	"github.com/skeinstream/skein/interop/internal/root"
+	"github.com/skeinstream/skein/interop/kafka"
 	"github.com/skeinstream/skein/interop/proc"
 )
 
@@ -29,6 +29,7 @@ type client struct {
 	moments  []kind // what it says within its transactions
 	short    bool   // others have to wait until its transactions are out of time
 	lacks    string // what it cannot do, so that its program goes around it
+	byLine   bool   // it goes nowhere but to its bootstrap address, so that its network can be cut
 	command  commandFor
 }
 
@@ -49,8 +50,8 @@ func allClients(goWorker string) []client {
 			command: func(ctx context.Context, args ...string) (*exec.Cmd, error) {
 				return peer.Python(ctx, "exactlyonce_confluent.py", args...)
 			}},
-		goClient(goWorker, "franz-go 1.22.3", "franz-go", byGroup),
-		goClient(goWorker, "franz-go 1.22.3 as before KIP-890", "franz-go-39", byGroup),
+		franzClient(goWorker, "franz-go 1.22.3", "franz-go"),
+		franzClient(goWorker, "franz-go 1.22.3 as before KIP-890", "franz-go-39"),
 		saramaClient(goWorker, "sarama 1.61.1", byPartition),
 		saramaClient(goWorker, "sarama 1.61.1 with the group's metadata", byGroup),
 		{name: "kafkajs 2.2.4", fence: byPartition, assignor: "roundrobin", moments: withinTransactions,
@@ -77,6 +78,12 @@ func goClient(program, name, library, fence string) client {
 		}}
 }
 
+func franzClient(program, name, library string) client {
+	c := goClient(program, name, library, byGroup)
+	c.byLine = true
+	return c
+}
+
 // saramaClient waits for stable offsets before it can fence by partition.
 func saramaClient(program, name, fence string) client {
 	c := goClient(program, name, "sarama", fence)
@@ -91,16 +98,15 @@ func streams(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	java := filepath.Join(interop, "clients", "java")
-	pom, err := os.ReadFile(filepath.Join(java, "streams.xml"))
+	source, err := os.ReadFile(filepath.Join(interop, "clients", "java", "ExactlyOnceStreams.java"))
 	if err != nil {
 		return nil, err
 	}
-	libraries, err := maven.Libraries(ctx, "streams", pom, streamsVersion)
+	tools, err := kafka.InstallStreams(ctx, streamsVersion)
 	if err != nil {
 		return nil, err
 	}
-	classPath, err := maven.Compile(ctx, "java-exactlyoncestreams-"+streamsVersion, filepath.Join(java, "ExactlyOnceStreams.java"), libraries)
+	classPath, err := tools.Compile(ctx, "ExactlyOnceStreams", source)
 	if err != nil {
 		return nil, err
 	}

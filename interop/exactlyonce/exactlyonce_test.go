@@ -1,6 +1,7 @@
 package exactlyonce
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -29,11 +30,13 @@ const envLong = "SKEIN_INTEROP_LONG"
 
 func long() bool { return os.Getenv(envLong) == "1" }
 
+func chosenSeed() uint64 { return cmp.Or(*seed, uint64(time.Now().UnixNano())) }
+
 func TestMain(m *testing.M) { report.Main(m) }
 
 // TestExactlyOnceUnderKills: each client by itself, and groups of several.
 func TestExactlyOnceUnderKills(t *testing.T) {
-	clients, tools := prepare(t)
+	clients, tools := prepare(t, allClients)
 	var lives errgroup.Group
 	lives.SetLimit(*atOnce)
 	start := func(name string, a, b []client) {
@@ -73,15 +76,13 @@ var mixes = []struct {
 }
 
 // prepare installs and builds all that can be had, once.
-func prepare(t *testing.T) (had []client, tools *kafka.Tools) {
+func prepare(t *testing.T, clients func(goWorker string) []client) (had []client, tools *kafka.Tools) {
 	t.Helper()
-	if target.Named() == "skein" {
-		built, err := skein.Build(t.Context(), t)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Setenv(skein.EnvBinary, built)
+	built, err := skein.Build(t.Context(), t)
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Setenv(skein.EnvBinary, built)
 	if installed, err := kafka.Install(t.Context(), kafka.V4); err != nil {
 		report.MissingPeer(t, "kafka-console-consumer "+kafka.V4, err)
 	} else {
@@ -91,7 +92,7 @@ func prepare(t *testing.T) (had []client, tools *kafka.Tools) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range allClients(goWorker) {
+	for _, c := range clients(goWorker) {
 		if _, err := c.command(t.Context()); err != nil {
 			report.MissingPeer(t, c.name, err)
 			continue
@@ -112,11 +113,7 @@ func prepare(t *testing.T) (had []client, tools *kafka.Tools) {
 // again and ends.
 func live(t *testing.T, tools *kafka.Tools, a, b []client) {
 	since := time.Now()
-	from := *seed
-	if from == 0 {
-		from = uint64(since.UnixNano())
-	}
-	l := newLife(t, tools, from, a, b)
+	l := newLife(t, tools, chosenSeed(), target.Named(), a, b)
 	l.start(l.a, shortTransaction)
 	l.start(l.b, longTransaction)
 	l.works(l.a)
@@ -145,25 +142,29 @@ func live(t *testing.T, tools *kafka.Tools, a, b []client) {
 	l.start(l.b, longTransaction)
 	l.works(l.a)
 	l.works(l.b)
-	passed(t, l, l.finish(), since)
-}
-
-func passed(t *testing.T, l *life, records int, since time.Time) {
-	t.Helper()
-	if t.Failed() {
-		return
-	}
 	name := l.a.clients[0].name
 	if len(l.a.clients) > 1 {
 		_, name, _ = strings.Cut(t.Name(), "/")
 		name = strings.ReplaceAll(name, "_", " ")
 	}
-	ends := l.seen.total()
+	passed(t, l, name, l.finish(), since)
+}
+
+func passed(t *testing.T, l *life, name string, records int, since time.Time) {
+	t.Helper()
+	if t.Failed() {
+		return
+	}
+	ends := l.seen.total(l.slots()...)
 	transactions := fmt.Sprintf("%d transactions committed, %d aborted, %d cut off", ends[committed], ends[aborted], ends[""])
 	if len(l.a.client().moments) == 1 {
 		transactions = "its own transactions and state"
 	}
-	report.Note(t, report.Shown, "exactly once, "+name, "%d records, %s; workers killed %d times, frozen %d, the broker killed %d times, %d workers gave up",
-		records, transactions, l.kills, l.freezes, l.crashes, len(l.gaveUp))
+	more := ""
+	if l.cuts+l.bounces > 0 {
+		more = fmt.Sprintf(", cut off %d, replaced %d", l.cuts, l.bounces)
+	}
+	report.Note(t, report.Shown, "exactly once, "+name, "%d records, %s; workers killed %d times, frozen %d%s, the broker killed %d times, %d workers gave up",
+		records, transactions, l.kills, l.freezes, more, l.crashes, len(l.gaveUp))
 	t.Logf("in %v", time.Since(since).Round(100*time.Millisecond))
 }

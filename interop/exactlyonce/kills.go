@@ -89,15 +89,15 @@ func (l *life) still() {
 func (l *life) evidence() (e evidence, open int, err error) {
 	ctx, cancel := context.WithTimeout(l.t.Context(), patience)
 	defer cancel()
-	if e.offsets, err = l.offsets(); err != nil {
+	if e.offsets, err = l.offsets(l.a.job); err != nil {
 		return e, 0, err
 	}
 	records, open, err := l.outputs.committed(ctx, partitions)
 	if err != nil {
 		return e, 0, err
 	}
-	e.outputs, err = parseOutputs(records)
-	e.claims, e.inputs = l.seen.allClaims(), l.source.written()
+	e.outputs, err = parseAll(records, parseOutput)
+	e.claims, e.inputs = l.seen.claimsOf(l.slots()...), l.source.written()
 	return e, open, err
 }
 
@@ -106,7 +106,7 @@ func (l *life) finish() (records int) {
 	l.t.Helper()
 	l.source.stop()
 	l.progress("the end")
-	l.stopAll()
+	l.leave(l.slots()...)
 	l.inputsAreWhole()
 	e, open, err := l.evidence()
 	l.must(err)
@@ -119,18 +119,19 @@ func (l *life) finish() (records int) {
 	if wrongs := judge(e); len(wrongs) > 0 {
 		l.t.Errorf("at the end: %s", summary(wrongs))
 	}
+	l.downstreamAgrees(e)
 	l.compareReaders()
 	l.noneOpen()
 	return len(e.outputs)
 }
 
-// stopAll has the workers leave.
-func (l *life) stopAll() {
+// leave has workers leave, as their users would.
+func (l *life) leave(slots ...*slot) {
 	l.t.Helper()
-	for _, s := range l.slots() {
+	for _, s := range slots {
 		s.worker.leave()
 	}
-	for _, s := range l.slots() {
+	for _, s := range slots {
 		select {
 		case <-s.worker.over:
 		case <-time.After(patience):
@@ -143,9 +144,10 @@ func (l *life) stopAll() {
 	}
 }
 
-// compareReaders reads the outputs in three ways: by the markers in the log, by
-// the aborted transactions that fetches tell of, and by Kafka's consumer. A last
-// record of each partition shows that none of them sees more than another.
+// compareReaders reads the outputs in four ways: by the markers in the log, by
+// the aborted transactions that fetches tell of, by franz-go's consumer and by
+// Kafka's. A last record of each partition shows that none of them sees more than
+// another.
 func (l *life) compareReaders() {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(l.t.Context(), 2*patience)
@@ -156,12 +158,15 @@ func (l *life) compareReaders() {
 	visible, err := l.outputs.visible(ctx, partitions)
 	l.must(err)
 	l.same("fetches with read_committed", visible, byMarkers)
-	if l.tools == nil {
-		return
-	}
 	count := 0
 	for _, records := range byMarkers {
 		count += len(records)
+	}
+	byFranz, err := franzVisible(ctx, l.broker.Addr, outputTopic, partitions, count)
+	l.must(err)
+	l.same("franz-go's consumer", byFranz, byMarkers)
+	if l.tools == nil {
+		return
 	}
 	seen, err := javaVisible(ctx, *l.tools, l.broker.Addr, outputTopic, partitions, count)
 	l.must(err)

@@ -49,27 +49,35 @@ type life struct {
 	kills   int
 	crashes int
 	freezes int
+	cuts    int
+	bounces int
 	gaveUp  []string // workers that could not go on, and why
+
+	downstream []*slot // groups that read what a and b write
 }
 
 // slot is a place that one worker after the other takes. Where transactional
 // ids are those of workers, all of a slot have the same.
 type slot struct {
-	name    string
-	clients []client // in turn
-	born    int
-	timeout time.Duration
-	worker  *worker // nil: none is to be there
+	name     string
+	job      job
+	instance string   // the group.instance.id of its workers; empty: they have none
+	clients  []client // in turn
+	line     *line    // to the broker; nil: its workers go there directly
+	born     int
+	timeout  time.Duration
+	worker   *worker // nil: none is to be there
 }
 
 func (s *slot) client() client { return s.clients[max(0, s.born-1)%len(s.clients)] }
 
-func newLife(t *testing.T, tools *kafka.Tools, seed uint64, a, b []client) *life {
+func newLife(t *testing.T, tools *kafka.Tools, seed uint64, broker string, a, b []client) *life {
 	t.Helper()
 	t.Logf("seed %d", seed)
+	work := job{group, inputTopic, outputTopic}
 	l := &life{t: t, tools: tools, dir: t.TempDir(), seen: newObserver(), random: rand.New(rand.NewPCG(seed, 6)), began: time.Now(),
-		a: &slot{name: "a", clients: a}, b: &slot{name: "b", clients: b}}
-	l.broker = target.Start(t, map[string]string{
+		a: &slot{name: "a", job: work, clients: a}, b: &slot{name: "b", job: work, clients: b}}
+	l.broker = target.StartNamed(t, broker, map[string]string{
 		"group.initial.rebalance.delay.ms": "300", "group.min.session.timeout.ms": "1000",
 		"offsets.topic.num.partitions": "4", "transaction.state.log.num.partitions": "4",
 		"transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
@@ -88,7 +96,7 @@ func newLife(t *testing.T, tools *kafka.Tools, seed uint64, a, b []client) *life
 
 // end stops what still runs.
 func (l *life) end() {
-	for _, s := range l.slots() {
+	for _, s := range l.everyone() {
 		if s.worker != nil {
 			s.worker.kill()
 			if l.t.Failed() {
@@ -105,6 +113,8 @@ func (l *life) end() {
 
 func (l *life) slots() []*slot { return []*slot{l.a, l.b} }
 
+func (l *life) everyone() []*slot { return append(l.slots(), l.downstream...) }
+
 // start starts a slot's next worker.
 func (l *life) start(s *slot, timeout time.Duration) {
 	l.t.Helper()
@@ -113,11 +123,15 @@ func (l *life) start(s *slot, timeout time.Duration) {
 	if c.short {
 		timeout = shortTransaction
 	}
-	name, id := fmt.Sprint(s.name, s.born), group+"-"+s.name
+	name, id := fmt.Sprint(s.name, s.born), s.job.group+"-"+s.name
 	if c.fence == byPartition {
-		id = group
+		id = s.job.group
 	}
-	cmd, err := c.command(l.t.Context(), settings{l.broker.Addr, c.assignor, c.fence}.arguments(name, id, timeout)...)
+	addr := l.broker.Addr
+	if s.line != nil {
+		addr = s.line.addr
+	}
+	cmd, err := c.command(l.t.Context(), settings{s.job, addr, c.assignor, c.fence, s.instance}.arguments(name, id, timeout)...)
 	l.must(err)
 	s.timeout = timeout
 	s.worker, err = startWorker(l.seen, l.dir, name, cmd)
@@ -129,7 +143,7 @@ const maxGaveUp = 40
 
 // revive starts a next worker where one has given up.
 func (l *life) revive() error {
-	for _, s := range l.slots() {
+	for _, s := range l.everyone() {
 		if s.worker == nil || !s.worker.ended() {
 			continue
 		}
@@ -171,7 +185,7 @@ func (l *life) progress(what string) {
 		}
 		asked = time.Now()
 		var err error
-		e.offsets, err = l.offsets()
+		e.offsets, err = l.offsets(l.a.job)
 		return err == nil && e.all()
 	})
 	l.log(began, "%s: handled", what)
@@ -187,17 +201,17 @@ func (e evidence) all() bool {
 	return true
 }
 
-// offsets are the group's, but those in open transactions.
-func (l *life) offsets() (map[int32]int64, error) {
+// offsets are those of a job's group, but for what is in open transactions.
+func (l *life) offsets(of job) (map[int32]int64, error) {
 	ctx, cancel := context.WithTimeout(l.t.Context(), 10*time.Second)
 	defer cancel()
-	answer, err := l.admin.FetchOffsets(ctx, group)
+	answer, err := l.admin.FetchOffsets(ctx, of.group)
 	if err == nil {
 		err = answer.Error()
 	}
 	offsets := map[int32]int64{}
 	answer.Each(func(o kadm.OffsetResponse) {
-		if o.Topic == inputTopic {
+		if o.Topic == of.input {
 			offsets[o.Partition] = o.At
 		}
 	})

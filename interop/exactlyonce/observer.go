@@ -117,20 +117,24 @@ func (o *observer) reason(worker string) (string, bool) {
 	return reason, ok
 }
 
-func (o *observer) allClaims() map[string]map[int]claim {
+// claimsOf is what all workers of slots have said.
+func (o *observer) claimsOf(slots ...*slot) map[string]map[int]claim {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	all := map[string]map[int]claim{}
-	for worker, claims := range o.claims {
-		all[worker] = maps.Clone(claims)
+	for _, s := range slots {
+		for born := range s.born {
+			worker := fmt.Sprint(s.name, born+1)
+			all[worker] = maps.Clone(o.claims[worker])
+		}
 	}
 	return all
 }
 
-// total counts transactions by their ends.
-func (o *observer) total() (ends map[kind]int) {
+// total counts transactions of slots by their ends.
+func (o *observer) total(slots ...*slot) (ends map[kind]int) {
 	ends = map[kind]int{}
-	for _, claims := range o.allClaims() {
+	for _, claims := range o.claimsOf(slots...) {
 		for _, c := range claims {
 			ends[c.end]++
 		}

@@ -290,14 +290,14 @@ func javaVisible(ctx context.Context, tools kafka.Tools, addr, topic string, par
 	return all, nil
 }
 
-// parseOutputs reads the records of each partition.
-func parseOutputs(all []map[int64]string) (outputs []output, err error) {
+// parseAll reads the records of each partition.
+func parseAll[T any](all []map[int64]string, parse func(partition int32, offset int64, text string) (T, error)) (read []T, err error) {
 	for p, records := range all {
 		for _, offset := range slices.Sorted(maps.Keys(records)) {
-			o, bad := parseOutput(int32(p), offset, records[offset])
+			r, bad := parse(int32(p), offset, records[offset])
 			err = errors.Join(err, bad)
-			outputs = append(outputs, o)
+			read = append(read, r)
 		}
 	}
-	return outputs, err
+	return read, err
 }

@@ -2,6 +2,7 @@ package exactlyonce
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -18,7 +19,7 @@ import (
 // worker is a client in a process of its own that reads inputs as a member of a
 // group, and writes an output for each and the group's offsets in one
 // transaction. Its arguments are the bootstrap address, group, input topic, its
-// name, assignor, "-", session timeout and heartbeat interval in milliseconds,
+// name, assignor, instance id ("-": a dynamic member), session timeout and heartbeat interval in milliseconds,
 // output topic, how many partitions topics have, transactional id, transaction
 // timeout in milliseconds, and the fence: "group" has the group's metadata in
 // its transactions (KIP-447), about all that the member reads; "partition"
@@ -105,15 +106,20 @@ func (w *worker) said() string {
 	return strings.TrimSpace(string(text[max(0, len(text)-3000):]))
 }
 
-// settings are what all workers of a life are told.
+// settings are what a worker is told, but for who it is.
 type settings struct {
+	job                   job
 	addr, assignor, fence string
+	instance              string // empty: a dynamic member
 }
+
+// job is what a group is for: it reads one topic and writes another.
+type job struct{ group, input, output string }
 
 func (s settings) arguments(name, transactionalID string, timeout time.Duration) []string {
 	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
-	return []string{s.addr, group, inputTopic, name, s.assignor, "-", ms(session), ms(heartbeat),
-		outputTopic, strconv.Itoa(partitions), transactionalID, ms(timeout), s.fence}
+	return []string{s.addr, s.job.group, s.job.input, name, s.assignor, cmp.Or(s.instance, "-"), ms(session), ms(heartbeat),
+		s.job.output, strconv.Itoa(partitions), transactionalID, ms(timeout), s.fence}
 }
 
 // commandFor is a program with the arguments of a worker.

@@ -23,7 +23,7 @@ type franzWorker struct {
 
 func franz(ctx context.Context, a arguments, more ...kgo.Opt) error {
 	session, err := kgo.NewGroupTransactSession(append(more,
-		kgo.SeedBrokers(a.bootstrap), kgo.ClientID(a.name), kgo.ConsumerGroup(a.group), kgo.ConsumeTopics(a.input),
+		kgo.SeedBrokers(a.bootstrap), kgo.Dialer(a.dial), kgo.ClientID(a.name), kgo.ConsumerGroup(a.group), kgo.ConsumeTopics(a.input),
 		kgo.Balancers(kgo.RangeBalancer()), kgo.SessionTimeout(a.session), kgo.HeartbeatInterval(a.heartbeat),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxWait(100*time.Millisecond),
 		kgo.TransactionalID(a.transactionalID), kgo.TransactionTimeout(a.timeout),

@@ -4,8 +4,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strconv"
 	"time"
@@ -22,12 +24,19 @@ const (
 
 type arguments struct {
 	bootstrap, group, input, name string
+	instance                      string // empty: a dynamic member
 	session, heartbeat            time.Duration
 	output                        string
 	partitions                    int
 	transactionalID               string
 	timeout                       time.Duration
 	byGroup                       bool // the group's metadata fence
+}
+
+// dial opens all connections to the one broker by the address that it is told,
+// whatever the broker says of itself: a network that is cut there is cut altogether.
+func (a arguments) dial(ctx context.Context, network, _ string) (net.Conn, error) {
+	return new(net.Dialer).DialContext(ctx, network, a.bootstrap)
 }
 
 func main() {
@@ -42,6 +51,9 @@ func run(args []string) error {
 		return fmt.Errorf("%d arguments, want 14", len(args))
 	}
 	a := arguments{bootstrap: args[1], group: args[2], input: args[3], name: args[4], output: args[9], transactionalID: args[11], byGroup: args[13] == byGroup}
+	if args[6] != "-" {
+		a.instance = args[6]
+	}
 	var err error
 	if a.partitions, err = strconv.Atoi(args[10]); err != nil {
 		return err
