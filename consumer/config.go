@@ -53,8 +53,12 @@ type Config struct {
 	ManualCommit bool
 	// AutoCommitInterval is auto.commit.interval.ms; 0 is 5 s.
 	AutoCommitInterval time.Duration
-	Listener           Listener
-	Hooks              Hooks
+	// Publish is shown to whoever leads the group, with that of the other members: Hooks.Roster. It is opaque, at most 64 bytes long, and the same
+	// for the life of the consumer. It travels behind what assignors write of themselves, under cooperative-sticky, range, roundrobin and those
+	// of package assign that are not Kafka's; clients of other kinds pass over it. Nil is nothing.
+	Publish  []byte
+	Listener Listener
+	Hooks    Hooks
 	// MaxPollRecords bounds what one Poll hands out; 0 is 500, less than 0 is all there is.
 	MaxPollRecords int
 	// MetadataMaxAge is how often topics are looked at: for partitions that are new, and for topics that match a pattern; 0 is 1 min.
@@ -103,6 +107,7 @@ func (c Config) member() membership.Config {
 		Group: c.Group, InstanceID: c.InstanceID, Rack: c.Rack,
 		Assignors: c.Assignors, StrictAssignors: c.StrictAssignors, Static: c.StaticProtocol,
 		SessionTimeout: c.SessionTimeout, PollInterval: c.PollInterval, HeartbeatInterval: c.HeartbeatInterval, UpgradeRounds: c.UpgradeRounds,
+		Publish: c.Publish,
 	}
 }
 

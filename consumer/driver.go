@@ -149,6 +149,7 @@ func (d *driver) carry(out membership.Output) {
 	}
 	d.events(out.Events)
 	d.start(out.Start, d.c.cfg.Listener.Assigned != nil)
+	d.c.cfg.Hooks.roster(out.Roster)
 	for _, r := range out.Requests {
 		d.send(r)
 	}

@@ -9,6 +9,9 @@ type Hooks struct {
 	Event func(Event)
 	// Commit is a commit that was answered: what was sent, and why it was refused.
 	Commit func(Offsets, error)
+	// Roster is what the members of a generation publish, as their leader sees it when all have joined, and before anything is assigned. It
+	// is called on the leader alone, and not in a group where nobody publishes anything.
+	Roster func(Roster)
 	// Gap are records that were skipped, since the log does not hold them any more.
 	Gap func(Gap)
 }
@@ -35,6 +38,12 @@ func (h Hooks) event(e Event) {
 func (h Hooks) commit(o Offsets, err error) {
 	if h.Commit != nil {
 		h.Commit(o, err)
+	}
+}
+
+func (h Hooks) roster(r *Roster) {
+	if h.Roster != nil && r != nil {
+		h.Roster(*r)
 	}
 }
 

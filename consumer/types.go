@@ -10,6 +10,7 @@ import (
 
 	"github.com/skeinstream/skein/consumer/internal/membership"
 	"github.com/skeinstream/skein/consumer/internal/reset"
+	"github.com/skeinstream/skein/internal/roster"
 )
 
 type (
@@ -21,6 +22,9 @@ type (
 	Event = membership.Event
 	// EventKind says what an Event is about.
 	EventKind = membership.EventKind
+	// Roster is what the members of a group publish (Config.Publish): Present those of this generation, Missing those that were there before, as far
+	// as any of the present ones has been told.
+	Roster = roster.Roster
 )
 
 // Kinds of events.

@@ -76,12 +76,12 @@ var rooms = map[string]room{
 	"assign/internal/certificate": {Pure: true}, // not even group: it must share nothing with the solver
 
 	"client":                       {Others: []string{kgo, sasl}},
-	"consumer":                     {Rooms: []string{"assign", "client", "consumer/internal/*"}, Others: []string{kgo, kmsg, kerr, kversion}},
+	"consumer":                     {Rooms: []string{"assign", "client", "consumer/internal/*", "internal/roster"}, Others: []string{kgo, kmsg, kerr, kversion}},
 	"consumer/internal/acks":       {Pure: true},
 	"consumer/internal/figures":    {Pure: true},
 	"consumer/internal/lanes":      {Pure: true, Rooms: []string{"consumer/internal/membership"}},
 	"consumer/internal/groupsim":   {Pure: true, Rooms: []string{"assign", "consumer/internal/membership", "internal/group", "internal/grouptags", "internal/machine"}, Others: []string{kmsg, kerr}},
-	"consumer/internal/membership": {Pure: true, Rooms: []string{"assign", "internal/grouptags"}, Others: []string{kmsg, kerr}},
+	"consumer/internal/membership": {Pure: true, Rooms: []string{"assign", "internal/grouptags", "internal/roster"}, Others: []string{kmsg, kerr}},
 	"consumer/internal/onebounce":  {Pure: true},
 	"consumer/internal/reset":      {Pure: true},
 	"consumer/parallel":            {Rooms: []string{"consumer", "consumer/internal/acks", "consumer/internal/lanes"}},
@@ -96,6 +96,7 @@ var rooms = map[string]room{
 	"internal/machine":      {Pure: true},
 	"internal/nearest":      {Pure: true},
 	"internal/ownership":    {Pure: true},
+	"internal/roster":       {Pure: true},
 	"internal/scripts":      {Rooms: []string{"internal/grouptags"}, Others: []string{kmsg, kerr}},
 	"internal/settings":     {Pure: true, Rooms: []string{"internal/nearest"}},
 	"internal/settings/gen": {Rooms: []string{"internal/settings"}},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/skeinstream/skein/assign"
+	"github.com/skeinstream/skein/internal/roster"
 )
 
 // Config is who the member is. Its zero value, with a Group, runs.
@@ -40,6 +41,9 @@ type Config struct {
 	// COOPERATIVE the member goes over to it. More than 1, which 0 stands for, keeps a group that is bounced back and forth from
 	// changing its protocol with each bounce (R-C11).
 	UpgradeRounds int
+	// Publish is shown to the leaders of the group with each JoinGroup, and to some other members (package roster): at most roster.Longest bytes.
+	// Nil is nothing.
+	Publish []byte
 	// RetryMin and RetryMax bound the wait before a request is sent again; 0 is 100 ms and 1 s.
 	RetryMin, RetryMax time.Duration
 	// StayOnClose leaves the group to find out by itself that the member is gone. A static member always does.
@@ -53,6 +57,7 @@ var (
 	ErrDuplicateAssignor = errors.New("two assignors have one name")
 	ErrHeartbeat         = errors.New("a member has to be heard of more often than its session ends")
 	ErrNegative          = errors.New("it cannot be negative")
+	ErrPublish           = fmt.Errorf("a member publishes at most %d bytes", roster.Longest)
 	ErrInstanceID        = errors.New("a group.instance.id has 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-'")
 )
 
@@ -91,6 +96,9 @@ func (c Config) check() error {
 	}
 	if c.InstanceID != "" && !legal(c.InstanceID) {
 		return fmt.Errorf("group.instance.id %q: %w", c.InstanceID, ErrInstanceID)
+	}
+	if len(c.Publish) > roster.Longest {
+		return fmt.Errorf("publishing %d bytes: %w", len(c.Publish), ErrPublish)
 	}
 	if err := c.checkTimes(); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/skeinstream/skein/assign"
 	"github.com/skeinstream/skein/internal/grouptags"
+	"github.com/skeinstream/skein/internal/roster"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -21,6 +22,8 @@ type life struct {
 	log  []string
 	last map[string]Request // the last request of each kind
 	wake time.Time
+
+	roster *roster.Roster // the last one
 }
 
 // newLife is a member whose heartbeats are HeartbeatInterval apart from the first one on, unless cfg says otherwise.
@@ -166,6 +169,9 @@ func (l *life) note(out Output) {
 		say("error %v (fatal: %t)", out.Err, out.Fatal)
 	}
 	l.wake = out.Wake
+	if out.Roster != nil {
+		l.roster = out.Roster
+	}
 }
 
 func (l *life) request(r Request) string {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/skeinstream/skein/assign"
+	"github.com/skeinstream/skein/internal/roster"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -24,7 +25,8 @@ func (m *Machine) lead(members []kmsg.JoinGroupResponseMember) {
 		m.sync(nil)
 		return
 	}
-	m.round.members = decode(members)
+	m.round.members, m.round.notices = decode(members)
+	m.calls()
 	m.led = &ledger{topics: topicsOf(m.round.members)}
 	m.phase = leading
 	if m.out.Want = m.led.topics; len(m.out.Want) == 0 { // patterns that nothing matches yet
@@ -32,17 +34,21 @@ func (m *Machine) lead(members []kmsg.JoinGroupResponseMember) {
 	}
 }
 
-// decode reads the subscriptions. One that cannot be read leaves its member without partitions, and the group alive.
-func decode(members []kmsg.JoinGroupResponseMember) (list []assign.Member) {
+// decode reads the subscriptions, and what stands behind the assignor's user data in them. One that cannot be read leaves its member without
+// partitions, and the group alive.
+func decode(members []kmsg.JoinGroupResponseMember) (list []assign.Member, notices []roster.Notice) {
 	var d assign.SubscriptionDecoder
 	for _, member := range members {
 		s, err := d.Decode(member.ProtocolMetadata)
 		if err != nil {
 			s = assign.Subscription{Generation: assign.NoGeneration}
 		}
+		var n roster.Notice
+		s.UserData, n, _ = roster.Split(s.UserData)
+		notices = append(notices, n)
 		list = append(list, assign.Member{ID: member.MemberID, InstanceID: text(member.InstanceID), Subscription: s})
 	}
-	return list
+	return list, notices
 }
 
 func topicsOf(members []assign.Member) (topics []string) {
@@ -129,7 +135,7 @@ func (m *Machine) plan() {
 	if held := heldBack(in, plan); held > 0 {
 		m.led.followUp = m.now.Add(m.cfg.SessionTimeout)
 	}
-	m.sync(assignments(m.round.members, plan))
+	m.sync(m.assignments(plan))
 }
 
 // planned is the protocol that the plan has to suit.
@@ -140,10 +146,14 @@ func (m *Machine) planned() assign.Protocol {
 	return assign.Cooperative
 }
 
-func assignments(members []assign.Member, plan assign.Plan) (out []kmsg.SyncGroupRequestGroupAssignment) {
+func (m *Machine) assignments(plan assign.Plan) (out []kmsg.SyncGroupRequestGroupAssignment) {
+	told := m.tell()
 	for i, b := range plan.Encode() {
+		if told[i] != nil {
+			b = assign.Assignment{Partitions: plan.List(i), UserData: told[i].Append(plan.UserData(i))}.Append(nil, assign.HighestVersion)
+		}
 		a := kmsg.NewSyncGroupRequestGroupAssignment()
-		a.MemberID, a.MemberAssignment = members[i].ID, b
+		a.MemberID, a.MemberAssignment = m.round.members[i].ID, b
 		out = append(out, a)
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/skeinstream/skein/assign"
+	"github.com/skeinstream/skein/internal/roster"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -49,6 +50,8 @@ type Machine struct {
 	climbed     int  // rounds in a row that would let it be so
 	forgotten   bool // the group has gone on without the member: what it owns is lost
 
+	known [][]byte // what the member was last told that others publish
+
 	adopted []assign.Assignor // offered since the group runs them (R-C10)
 	reason  string            // why the member joins
 	again   string            // why it has to once this rebalance is over; "": it has not
@@ -74,6 +77,7 @@ type round struct {
 	back     bool     // a static member that has come back, perhaps to a plan made without it
 	unsure   []string // topics of which such a member has nothing, while it finds out whether somebody has
 	members  []assign.Member
+	notices  []roster.Notice // of the members, in that order
 	sync     *kmsg.SyncGroupRequest
 	next     set // the assignment
 	added    int

@@ -25,6 +25,7 @@ func (m *Machine) subscription(a assign.Assignor) []byte {
 	if r, ok := a.(assign.Remembering); ok {
 		s.UserData = r.SubscriptionUserData(m.topics, m.history)
 	}
+	s.UserData = m.publish(a, s.UserData)
 	return s.Append(nil, assign.HighestVersion)
 }
 

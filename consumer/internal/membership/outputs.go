@@ -3,6 +3,7 @@ package membership
 import (
 	"time"
 
+	"github.com/skeinstream/skein/internal/roster"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -14,6 +15,8 @@ type Output struct {
 	Start []TopicPartition
 	// Call is a callback of the user to run; Called is the answer to it.
 	Call *Call
+	// Roster is what the members of a generation publish, for its leader; nil if nobody does.
+	Roster *roster.Roster
 	// Requests go to the coordinator; Answered is the answer to each.
 	Requests []Request
 	// Want are topics whose metadata the leader needs before it can plan; Metadata is the answer.

@@ -67,7 +67,7 @@ func (m *Machine) assigned(a assign.Assignment) {
 		return
 	}
 	m.round.next, m.astray = next, 0
-	m.history = assign.History{Owned: next.lists(), Generation: m.generation, UserData: a.UserData}
+	m.history = assign.History{Owned: next.lists(), Generation: m.generation, UserData: m.hear(a.UserData)}
 	revoked := m.owned.minus(next)
 	if len(revoked) == 0 {
 		m.take()
