@@ -2,10 +2,7 @@ package assign
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 
-	"github.com/skeinstream/skein/interop/internal/maven"
 	"github.com/skeinstream/skein/interop/kafka"
 )
 
@@ -16,14 +13,5 @@ func Compile(ctx context.Context, class string, source []byte) (classPath string
 	if err != nil {
 		return "", err
 	}
-	dir, err := os.MkdirTemp("", "skein-interop-java")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(dir)
-	name := filepath.Join(dir, class+".java")
-	if err := os.WriteFile(name, source, 0o644); err != nil {
-		return "", err
-	}
-	return maven.Compile(ctx, "java-"+class, name, tools.ClassPath())
+	return tools.Compile(ctx, class, source)
 }
