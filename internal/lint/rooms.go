@@ -103,6 +103,7 @@ var rooms = map[string]room{
 	"internal/transaction":  {Pure: true, Others: []string{kerr}},
 	"internal/transcript":   {Pure: true},
 	"internal/txn":          {Pure: true, Rooms: []string{"internal/deadline", "internal/machine"}, Others: []string{kmsg, kerr}},
+	"internal/work":         {Pure: true},
 	"internal/vfs":          {Others: []string{xsys}},
 	"internal/lint":         {},
 }
