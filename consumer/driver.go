@@ -43,6 +43,15 @@ type user struct {
 	began   time.Time
 }
 
+// waits says that the user is there for as long as it waits, until the function that is returned.
+func (u *user) waits() func() {
+	u.waiting.Store(true)
+	return func() {
+		u.polled.Store(time.Since(u.began).Nanoseconds())
+		u.waiting.Store(false)
+	}
+}
+
 func newDriver(c *Consumer, m *membership.Machine) *driver {
 	d := &driver{c: c, machine: m, work: make(chan func()), stopped: make(chan struct{})}
 	d.life, d.end = context.WithCancel(context.Background())

@@ -31,7 +31,11 @@ func (t *table) displaceTopic(topic string) (list []*partition) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, p := range t.partitions {
-		if p.Topic == topic && !p.stopped && p.position != nowhere {
+		if p.Topic != topic {
+			continue
+		}
+		p.origin = nowhere
+		if !p.stopped && p.position != nowhere {
 			p.placed, p.position, p.done, p.committed = false, nowhere, nowhere, nowhere
 			list = append(list, p)
 		}

@@ -63,12 +63,7 @@ func (c *Consumer) fetch(ctx context.Context) Batch {
 	}
 	armed, disarm := c.desk.arm(ctx)
 	defer disarm()
-	u := &c.driver.user
-	u.waiting.Store(true)
-	defer func() {
-		u.polled.Store(time.Since(u.began).Nanoseconds())
-		u.waiting.Store(false)
-	}()
+	defer c.driver.user.waits()()
 	if troubled && sleep(armed, troublePause) != nil {
 		return Batch{}
 	}

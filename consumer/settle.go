@@ -37,6 +37,8 @@ func (c *Consumer) settleOnce(ctx context.Context, list []*partition) (later []*
 			later = append(later, p)
 		case found:
 			places[p] = placement{place{o.At, o.LeaderEpoch}, true}
+		case p.origin != nowhere: // it was here before: a reset would pass over what was handed out since
+			places[p] = placement{p.origin, false}
 		default:
 			none = append(none, p)
 		}

@@ -33,6 +33,8 @@ type partition struct {
 	untold bool
 	// position is after the last record that was handed out, done after the last that the user is done with, committed what the group has.
 	position, done, committed place
+	// origin is where it was read from first: one without a committed offset goes back there.
+	origin place
 
 	highWatermark, lastStable, logStart int64
 
@@ -55,7 +57,7 @@ func (t *table) start(list []TopicPartition) []*partition {
 	defer t.mu.Unlock()
 	var started []*partition
 	for _, tp := range list {
-		p := &partition{TopicPartition: tp, position: nowhere, done: nowhere, committed: nowhere, highWatermark: -1, lastStable: -1, logStart: -1}
+		p := &partition{TopicPartition: tp, position: nowhere, done: nowhere, committed: nowhere, origin: nowhere, highWatermark: -1, lastStable: -1, logStart: -1}
 		p.owned, p.end = context.WithCancelCause(context.Background())
 		if old := t.partitions[tp]; old != nil {
 			old.end(ErrRevoked)
@@ -120,6 +122,9 @@ func (t *table) place(p *partition, at place, committed bool) bool {
 		return false
 	}
 	p.placed = true
+	if p.origin == nowhere {
+		p.origin = at
+	}
 	t.moved(p, at)
 	if committed {
 		p.committed = at

@@ -1,0 +1,131 @@
+//go:build synctests
+
+package consumer
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+)
+
+// polled polls until it has n records, and returns the offsets of them, or how many it has after a while.
+func (m *member) offsets(n int) (list []int64) {
+	m.w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	for len(list) < n {
+		b, err := m.Poll(ctx)
+		if err != nil {
+			break
+		}
+		for r := range b.Records() {
+			list = append(list, r.Offset)
+		}
+	}
+	return list
+}
+
+// TestRewindGoesBackToWhatIsCommitted is H7: after an abort the position is the group's committed offset, of each partition that is
+// kept, and nothing that was fetched before is handed out out of turn.
+func TestRewindGoesBackToWhatIsCommitted(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.topic("t", 2)
+		w.writes("t", 0, 10)
+		cfg := w.config()
+		cfg.ManualCommit, cfg.MaxPollRecords = true, 4
+		a := w.idler("a", cfg, "t")
+		if got := a.offsets(4); len(got) != 4 {
+			t.Fatalf("read %v", got)
+		}
+		if err := a.Commit(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		a.offsets(4)
+		a.Rewind()
+		if got := a.offsets(6); len(got) != 6 || got[0] != 4 || got[5] != 9 {
+			t.Errorf("after the commit at 4 it read %v", got)
+		}
+		a.close()
+	})
+}
+
+// TestRewindWithoutACommittedOffset goes back to where the partition began: a reset would pass over what was handed out.
+func TestRewindWithoutACommittedOffset(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.topic("t", 1)
+		w.writes("t", 0, 5)
+		cfg := w.config()
+		cfg.ManualCommit, cfg.Reset = true, Latest
+		a := w.idler("a", cfg, "t")
+		a.pollsFor(3 * time.Second)
+		w.writes("t", 0, 3)
+		if got := a.offsets(3); len(got) != 3 || got[0] != 5 {
+			t.Fatalf("read %v", got)
+		}
+		if at := a.Uncommitted()[TopicPartition{Topic: "t"}]; at.At != 8 {
+			t.Errorf("not committed is %v", at)
+		}
+		a.Rewind(TopicPartition{Topic: "t"}, TopicPartition{Topic: "t", Partition: 7})
+		if got := a.offsets(3); len(got) != 3 || got[0] != 5 {
+			t.Errorf("then it read %v", got)
+		}
+		a.MarkCommitted(Offsets{{Topic: "t"}: a.Uncommitted()[TopicPartition{Topic: "t"}]})
+		if left := a.Uncommitted(); len(left) > 0 {
+			t.Errorf("not committed is %v", left)
+		}
+		a.close()
+	})
+}
+
+// TestASeekWinsOverRewind: where the user wants to be is not overruled.
+func TestASeekWinsOverRewind(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.topic("t", 1)
+		w.writes("t", 0, 10)
+		cfg := w.config()
+		cfg.ManualCommit = true
+		a := w.idler("a", cfg, "t")
+		a.offsets(10)
+		a.Rewind()
+		if err := a.Seek(TopicPartition{Topic: "t"}, 8); err != nil {
+			t.Fatal(err)
+		}
+		if got := a.offsets(2); len(got) != 2 || got[0] != 8 {
+			t.Errorf("read %v", got)
+		}
+		a.close()
+	})
+}
+
+// TestWhoAttendsIsNotAway: callbacks run, the group is kept up for longer than PollInterval, and nothing is handed out.
+func TestWhoAttendsIsNotAway(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.topic("t", 2)
+		w.writes("t", 0, 10)
+		cfg := w.config()
+		cfg.ManualCommit, cfg.PollInterval = true, 10*time.Second
+		a := w.idler("a", cfg, "t")
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := a.Attend(ctx); err != nil {
+			t.Fatal(err)
+		}
+		a.did("assigned [t-0 t-1]")
+		b := w.member("b", cfg, "t")
+		calls := 0
+		for a.Attend(ctx) == nil {
+			calls++
+		}
+		if !errors.Is(ctx.Err(), context.DeadlineExceeded) || calls == 0 || calls > 4 {
+			t.Errorf("it came back %d times, and %v", calls, ctx.Err())
+		}
+		a.forget("assigned []")
+		a.did("revoked [t-1]")
+		if at, _ := a.Position(TopicPartition{Topic: "t"}); at.At != 0 {
+			t.Errorf("it has handed out records up to %d", at.At)
+		}
+		b.close()
+		a.close()
+	})
+}
