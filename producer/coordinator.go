@@ -1,6 +1,7 @@
 package producer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kversion"
 
 	"github.com/skeinstream/skein/client"
+	"github.com/skeinstream/skein/internal/ages"
 )
 
 // coordinator names that of a group, or of a transactional id.
@@ -118,8 +120,8 @@ func (p *Producer) has(ctx context.Context, at coordinator, req kmsg.Request, ve
 		return err
 	}
 	if p.newest(resp, req.Key()) < version {
-		return fmt.Errorf("the broker (Kafka %s) has no %s of version %d: %w",
-			kversion.FromApiVersionsResponse(resp).VersionGuess(), kmsg.NameForKey(req.Key()), version, kerr.UnsupportedVersion)
+		return fmt.Errorf("the broker, which speaks as Kafka %s does, has no %s of version %d: %w",
+			cmp.Or(ages.Release(kversion.FromApiVersionsResponse(resp)), "of no release"), kmsg.NameForKey(req.Key()), version, kerr.UnsupportedVersion)
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ var rooms = map[string]room{
 	"consumer/prom":                {Rooms: []string{"consumer"}, Others: []string{prometheus}},
 
 	"internal/ages": {Others: []string{kgo, kmsg, kerr, kversion}},
-	"producer":      {Rooms: []string{"client", "consumer", "internal/transaction"}, Others: []string{kgo, kmsg, kerr, kversion, xsync}},
+	"producer":      {Rooms: []string{"client", "consumer", "internal/ages", "internal/transaction"}, Others: []string{kgo, kmsg, kerr, kversion, xsync}},
 
 	"internal/deadline":     {Pure: true},
 	"internal/group":        {Pure: true, Rooms: []string{"internal/deadline", "internal/machine", "internal/grouptags", "assign"}, Others: []string{kmsg, kerr}},
