@@ -13,6 +13,7 @@ import (
 	"github.com/skeinstream/skein/bench/internal/load"
 	"github.com/skeinstream/skein/bench/internal/machine"
 	"github.com/skeinstream/skein/bench/internal/peers"
+	"github.com/skeinstream/skein/bench/internal/quiet"
 	"github.com/skeinstream/skein/bench/internal/result"
 	"github.com/skeinstream/skein/interop/kafka"
 )
@@ -32,14 +33,15 @@ type comparison struct {
 
 	transactors map[string]*load.ForeignTransactors // by client
 
-	table     result.Table
-	failures  []error // phases that failed; the others go on
-	disturbed int     // phases that others disturbed, to the last try
+	table    result.Table
+	failures []error // phases that failed; the others go on
+	quiet    quiet.Keeper
 }
 
 // compare runs the comparison and writes the table to out.
 func compare(ctx context.Context, o options, out, progress io.Writer) error {
 	c := &comparison{options: o, progress: progress, began: time.Now(), transactors: map[string]*load.ForeignTransactors{}}
+	c.quiet = quiet.Keeper{Patience: o.patience, Noisy: o.plan.noisy, Say: c.say}
 	err := c.prepare(ctx)
 	if c.scratch != "" {
 		defer os.RemoveAll(c.scratch)
@@ -172,6 +174,6 @@ func (c *comparison) write(out io.Writer, description string) error {
 		}
 	}
 	_, err = fmt.Fprintf(out, "%s. Medians of %d; others disturbed %d phases.\n\n%s",
-		description, c.options.rounds, c.disturbed, c.table.Markdown())
+		description, c.options.rounds, c.quiet.Disturbed, c.table.Markdown())
 	return err
 }

@@ -42,7 +42,7 @@ func (c *comparison) visit(ctx context.Context, p result.Peer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	c.awaitQuiet(ctx, 0)
+	c.quiet.Await(ctx, 0)
 	machine.Settle()
 	broker, err := c.launcher.Launch(ctx, p, dir)
 	if err != nil {
@@ -75,7 +75,7 @@ func (v *visit) phases(ctx context.Context) error {
 		if !p.always && !v.options.only.MatchString(p.name) {
 			continue
 		}
-		err := v.undisturbed(ctx, v.broker.Process, func(try int) error { return v.attempt(ctx, p, try) })
+		err := v.quiet.Undisturbed(ctx, v.broker.Process, func(try int) error { return v.attempt(ctx, p, try) })
 		if ctx.Err() != nil {
 			return nil
 		}
