@@ -31,7 +31,9 @@ func EndToEndLatency(ctx context.Context, addr, topic string, rate int, length t
 	plan := newSchedule(time.Now().Add(10*time.Millisecond), rate, length)
 	took := make([]time.Duration, plan.count)
 	work, ctx := errgroup.WithContext(ctx)
-	work.Go(func() error { return sendNumbered(ctx, producer, plan) })
+	work.Go(func() error {
+		return sendNumbered(ctx, producer, plan, func(uint64) *kgo.Record { return &kgo.Record{Value: make([]byte, latencySize)} })
+	})
 	work.Go(func() error { return receiveNumbered(ctx, consumer, plan, took) })
 	if err := work.Wait(); err != nil {
 		return stats.Latencies{}, fmt.Errorf("producing and consuming %d/s of %s: %w", rate, topic, err)
@@ -39,11 +41,13 @@ func EndToEndLatency(ctx context.Context, addr, topic string, rate int, length t
 	return stats.Summarize(took[plan.leadIn():]), nil
 }
 
-func sendNumbered(ctx context.Context, producer *kgo.Client, plan schedule) error {
+// sendNumbered sends what record makes for each number, with the number at the
+// front of its value.
+func sendNumbered(ctx context.Context, producer *kgo.Client, plan schedule, record func(number uint64) *kgo.Record) error {
 	err := plan.run(ctx, func(i int) {
-		value := make([]byte, latencySize)
-		binary.BigEndian.PutUint64(value, uint64(i))
-		producer.Produce(ctx, &kgo.Record{Value: value}, nil)
+		r := record(plan.number(i))
+		binary.BigEndian.PutUint64(r.Value, plan.number(i))
+		producer.Produce(ctx, r, nil)
 	})
 	if err != nil {
 		return err
@@ -59,8 +63,8 @@ func receiveNumbered(ctx context.Context, consumer *kgo.Client, plan schedule, t
 			return err
 		}
 		fetches.EachRecord(func(r *kgo.Record) {
-			if i := binary.BigEndian.Uint64(r.Value); i < uint64(len(took)) {
-				took[i] = now.Sub(plan.due(int(i)))
+			if i, ok := plan.index(binary.BigEndian.Uint64(r.Value)); ok {
+				took[i] = now.Sub(plan.due(i))
 				seen++
 			}
 		})

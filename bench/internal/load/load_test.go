@@ -3,6 +3,7 @@ package load
 import (
 	"bytes"
 	"context"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -31,6 +32,19 @@ func TestScheduleHoldsItsTimesWhateverIsLate(t *testing.T) {
 	}
 	if got := s.due(1500).Sub(began); got != 1500*time.Millisecond {
 		t.Errorf("record 1500 is due after %v", got)
+	}
+}
+
+func TestNumbersOfOthersAreOfNoRecord(t *testing.T) {
+	s := newSchedule(time.Now(), 1000, time.Second)
+	s.first = 5000
+	if i, ok := s.index(s.number(999)); !ok || i != 999 {
+		t.Errorf("the last record is %d, %v", i, ok)
+	}
+	for _, number := range []uint64{0, 4999, 6000, math.MaxUint64} {
+		if i, ok := s.index(number); ok {
+			t.Errorf("%d is record %d", number, i)
+		}
 	}
 }
 

@@ -16,6 +16,7 @@ type schedule struct {
 	began time.Time
 	every time.Duration
 	count int
+	first uint64 // number of record 0
 }
 
 func newSchedule(began time.Time, rate int, length time.Duration) schedule {
@@ -24,6 +25,16 @@ func newSchedule(began time.Time, rate int, length time.Duration) schedule {
 
 // due is when record i shall be sent.
 func (s schedule) due(i int) time.Time { return s.began.Add(time.Duration(i) * s.every) }
+
+// number goes into record i, so that it is known when it comes out.
+func (s schedule) number(i int) uint64 { return s.first + uint64(i) }
+
+// index is the record with this number; ok is false when it is of no record of
+// this schedule.
+func (s schedule) index(number uint64) (i int, ok bool) {
+	number -= s.first // what was before it becomes great
+	return int(number), number < uint64(s.count)
+}
 
 // leadIn is how many of the first records are sent but not counted: a tenth.
 func (s schedule) leadIn() int { return s.count / 10 }

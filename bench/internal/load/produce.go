@@ -52,6 +52,11 @@ func Produce(ctx context.Context, addr, topic string, size, count int, codec Cod
 }
 
 func produceAll(ctx context.Context, client *kgo.Client, values [][]byte, count int) error {
+	return sendAll(ctx, client, count, func(i int) *kgo.Record { return &kgo.Record{Value: values[i%len(values)]} })
+}
+
+// sendAll sends count records, and waits until all are acknowledged.
+func sendAll(ctx context.Context, client *kgo.Client, count int, record func(i int) *kgo.Record) error {
 	var failure atomic.Pointer[error]
 	done := func(_ *kgo.Record, err error) {
 		if err != nil {
@@ -59,7 +64,7 @@ func produceAll(ctx context.Context, client *kgo.Client, values [][]byte, count 
 		}
 	}
 	for i := range count {
-		client.Produce(ctx, &kgo.Record{Value: values[i%len(values)]}, done)
+		client.Produce(ctx, record(i), done)
 	}
 	if err := client.Flush(ctx); err != nil {
 		return err

@@ -71,3 +71,14 @@ func TestDescribeMeasuresTheDisk(t *testing.T) {
 		t.Errorf("Describe = %q, %v", text, err)
 	}
 }
+
+func TestConnectionsOfAPortAreThoseOfItsServer(t *testing.T) {
+	text := "  sl  local_address rem_address   st tx_queue rx_queue\n" +
+		"   0: 0100007F:2384 00000000:0000 0A 00000000:00000000\n" + // listens
+		"   1: 0100007F:2384 0100007F:D2A4 01 00000000:00000000\n" +
+		"   2: 0100007F:D2A4 0100007F:2384 01 00000000:00000000\n" + // the client's end
+		"   3: 0100007F:2384 0100007F:D2A6 06 00000000:00000000\n" // is over
+	if got := countConnections(text, 0x2384); got != 1 {
+		t.Errorf("%d connections, want 1", got)
+	}
+}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strconv"
 
 	"github.com/skeinstream/skein/bench/internal/machine"
 	"github.com/skeinstream/skein/interop/kafka"
+	"github.com/skeinstream/skein/interop/proc"
 )
 
 // shippedJVM are the flags that Kafka's own start script gives the Java
@@ -35,18 +37,43 @@ func (l Launcher) kafka(ctx context.Context, dir string, extra map[string]string
 	settings := shippedSettings()
 	maps.Copy(settings, extra)
 	maps.Copy(settings, l.Settings)
-	k, err := kafka.Launch(ctx, kafka.Options{Dir: dir, JVM: shippedJVM(), Settings: settings})
+	jvm, beansPort := shippedJVM(), ""
+	if l.Counts {
+		port, err := proc.FreePort()
+		if err != nil {
+			return nil, err
+		}
+		beansPort = strconv.Itoa(port)
+		jvm = append(jvm, beans(beansPort)...)
+	}
+	k, err := kafka.Launch(ctx, kafka.Options{Dir: dir, JVM: jvm, Settings: settings})
 	if errors.Is(err, kafka.ErrUnavailable) {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &Broker{
+	b := &Broker{
 		Addr:    k.Addr,
 		Began:   k.Began,
 		Process: machine.Process(k.Pid()),
 		stop:    k.Stop,
 		tail:    k.Tail,
-	}, nil
+	}
+	if l.Counts {
+		return b, b.countBeans(ctx, k.Tools, dir, beansPort)
+	}
+	return b, nil
+}
+
+// countBeans has a program beside Kafka that reads its metrics; it ends with it.
+func (b *Broker) countBeans(ctx context.Context, tools kafka.Tools, dir, port string) error {
+	t, err := startTeller(ctx, tools, dir, port)
+	if err != nil {
+		return errors.Join(err, b.stop())
+	}
+	stop := b.stop
+	b.count = t.ask
+	b.stop = func() error { return errors.Join(t.stop(), stop()) }
+	return nil
 }

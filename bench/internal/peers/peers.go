@@ -27,8 +27,9 @@ type Broker struct {
 	Process  machine.Process
 	Profiles string // base URL of Go's profiles; empty when there are none
 
-	stop func() error
-	tail func() string
+	stop  func() error
+	tail  func() string
+	count func(context.Context) (Requests, error) // nil: it does not
 }
 
 // Stop ends the process and waits for its end.
@@ -42,6 +43,7 @@ type Launcher struct {
 	Skein    string // path of the skein command
 	Self     string // path of this program, which is kfake when called with KfakeVerb
 	Profiles bool   // ask Skein for profiles
+	Counts   bool   // have Skein or Kafka count requests: see Broker.Requests
 
 	Settings map[string]string // of the broker, where it is not to be as it comes; kfake has none
 }

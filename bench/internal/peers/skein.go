@@ -56,10 +56,12 @@ func (l Launcher) skein(dir string, flags ...string) (*Broker, error) {
 		return nil, err
 	}
 	pages := ""
-	if l.Profiles {
+	if l.Profiles || l.Counts {
 		if pages, err = loopback(); err != nil {
 			return nil, err
 		}
+	}
+	if l.Profiles {
 		flags = append(flags, "--pprof")
 	}
 	args := append([]string{"serve", "--listen", addr, "--http", pages, "--data", filepath.Join(dir, "data")}, flags...)
@@ -72,8 +74,11 @@ func (l Launcher) skein(dir string, flags ...string) (*Broker, error) {
 		return nil, err
 	}
 	b := launched(addr, began, p)
-	if pages != "" {
+	if l.Profiles {
 		b.Profiles = "http://" + pages + "/debug/pprof/"
+	}
+	if l.Counts {
+		b.count = fromPages("http://" + pages + "/metrics")
 	}
 	return b, nil
 }

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/skeinstream/skein/bench/internal/result"
+)
+
+// write makes the tables, behind the bars.
+func (m *measurement) write(out io.Writer, machine string) {
+	fmt.Fprintf(out, "%s. Medians of %d; commits each %v; others disturbed %d workers or fleets.\n\n", machine, m.options.rounds, m.interval, m.quiet.Disturbed)
+	m.writeBars(out)
+	for _, broker := range m.brokers {
+		m.writeCopies(out, broker)
+		m.writeFleets(out, broker)
+	}
+}
+
+// heading begins a table of so many columns.
+func heading(out io.Writer, title string, columns ...string) {
+	fmt.Fprintf(out, "\n%s\n\n| %s |\n| --- |%s\n", title, strings.Join(columns, " | "), strings.Repeat(" ---: |", len(columns)-1))
+}
+
+func (m *measurement) writeCopies(out io.Writer, broker result.Peer) {
+	begun := false
+	for _, c := range copiers() {
+		of := func(client, column string) float64 { return m.found.median(key{string(broker), client, 1, column}) }
+		if math.IsNaN(of(c.name, rateOf)) {
+			continue
+		}
+		if !begun {
+			heading(out, fmt.Sprintf("One worker copies records of %d B, on %s", recordSize, broker.Title()), "worker", "k/s", "of at least once",
+				"worker CPU a million (s)", "broker CPU a million (s)", "latency p50 (ms)", "p99 (ms)")
+			begun = true
+		}
+		part := result.Number(of(c.name, rateOf) / of(c.without, rateOf))
+		if c.name == ours && of(c.name, rateOf)/of(c.without, rateOf) < share {
+			part = "**" + part + "**"
+		}
+		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s | %s |\n", c.name, result.Number(of(c.name, rateOf)/1000), part,
+			result.Number(of(c.name, workerCPU)), result.Number(of(c.name, brokerCPU)), result.Number(of(c.name, latency50)), result.Number(of(c.name, latency99)))
+	}
+}
+
+func (m *measurement) writeFleets(out io.Writer, broker result.Peer) {
+	begun := false
+	for _, workers := range m.options.workers {
+		for _, c := range fleetClients() {
+			of := func(column string) float64 { return m.found.median(key{string(broker), c.name, workers, column}) }
+			if math.IsNaN(of(producers)) {
+				continue
+			}
+			if !begun {
+				heading(out, fmt.Sprintf("Workers share %d partitions, %d records a second to each, on %s", m.size.partitions, fleetRate, broker.Title()),
+					"workers", "of", "producers", "InitProducerId", "AddPartitionsToTxn/s", "AddOffsetsToTxn/s", "TxnOffsetCommit/s", "EndTxn/s", "all requests/s",
+					"connections", "broker CPU (%)", "workers' CPU (%)", "workers' memory (MB)", "copied/s")
+				begun = true
+			}
+			fmt.Fprintf(out, "| %d | %s |", workers, c.name)
+			for _, column := range []string{producers, inits, addingParts, addingOffs, offsetsOf, endings, requests, connections} {
+				fmt.Fprintf(out, " %.0f |", of(column))
+			}
+			fmt.Fprintf(out, " %.0f | %.0f | %.0f | %.0f |\n", 100*of(brokerShare), 100*of(workerShare), of(resident), of(copiedRate))
+		}
+	}
+}
