@@ -1,8 +1,6 @@
 package groupsim
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -10,28 +8,28 @@ import (
 
 	"github.com/skeinstream/skein/internal/group"
 	"github.com/skeinstream/skein/internal/machine"
+	"github.com/skeinstream/skein/internal/simulation"
 )
 
-// coordinator runs the machine of the group: what it decides is told when it is durable, and lost with the coordinator before.
+// coordinator is the group's.
 type coordinator struct {
-	w       *world
-	m       *group.Machine
-	epoch   int // counts the lives of the machine
-	up      bool
-	log     []machine.Record
-	waiting map[machine.Token]*asked
-	token   machine.Token
-	synced  time.Time // when what was decided last will be durable
-	wakes   time.Time // the wish that is under way
-	ids     int
-	dice    *dice
+	*simulation.Coordinator
+	w   *world
+	ids int
 }
 
-// asked is a request that the machine has.
+func newCoordinator(w *world) *coordinator {
+	d := simulation.NewDice(w.script.Seed, "coordinator")
+	return &coordinator{w: w, Coordinator: &simulation.Coordinator{
+		Clock: w.Clock, Dice: d, Disk: simulation.NewDisk(w.Clock, d), Durable: w.judge.record,
+		New: func() machine.Machine { return group.New(w.settings()) },
+	}}
+}
+
+// asked is a request that was answered.
 type asked struct {
-	by     *incarnation
-	req    kmsg.Request
-	answer func(resp any)
+	by  *incarnation
+	req kmsg.Request
 }
 
 func (w *world) settings() group.Settings {
@@ -43,37 +41,19 @@ func (w *world) settings() group.Settings {
 	}
 }
 
-// begin replays the log into a machine that knows nothing.
-func (c *coordinator) begin() {
-	c.epoch++
-	c.wakes = time.Time{}
-	c.up, c.waiting, c.m = true, map[machine.Token]*asked{}, group.New(c.w.settings())
-	for _, r := range c.log {
-		c.m.Apply(r)
-	}
-	c.take(c.m.Loaded(c.w.now))
-}
-
 // fail ends the machine. Who waits never hears; another begins after a while.
 func (c *coordinator) fail() {
-	if !c.up {
-		return
+	if c.Up() {
+		c.w.Say("the coordinator fails over")
+		c.w.judge.failedOver()
 	}
-	c.w.say("the coordinator fails over")
-	c.up = false
-	c.epoch++
-	c.w.judge.failedOver()
-	for _, token := range slices.Sorted(maps.Keys(c.waiting)) {
-		c.waiting[token].by.hangUp()
-	}
-	c.waiting = nil
-	c.w.after(c.dice.between(50*time.Millisecond, 2*time.Second), c.begin)
+	c.Fail()
 }
 
 // ask takes a request off the network. What it is answered with goes out when it is durable.
 func (c *coordinator) ask(by *incarnation, req kmsg.Request, answer func(any)) {
-	if !c.up {
-		if resp := absent(req, c.dice); resp != nil {
+	if !c.Up() {
+		if resp := absent(req, c.Dice); resp != nil {
 			answer(resp)
 		}
 		return
@@ -82,9 +62,10 @@ func (c *coordinator) ask(by *incarnation, req kmsg.Request, answer func(any)) {
 	if f := c.w.seams.admit; f != nil {
 		f(c.w, in)
 	}
-	c.token++
-	c.waiting[c.token] = &asked{by, req, answer}
-	c.take(c.m.Step(c.w.now, c.token, in))
+	c.Ask(by.Life, in, func(value any) {
+		c.w.judge.answered(&asked{by, req}, value)
+		answer(answerOf(value))
+	})
 }
 
 func (c *coordinator) input(by *incarnation, req kmsg.Request) any {
@@ -117,57 +98,6 @@ func fetchTopics(r *kmsg.OffsetFetchRequest) (out []kmsg.OffsetFetchRequestGroup
 	return out
 }
 
-// take does what the machine has decided: changes at once, words when all before is durable.
-func (c *coordinator) take(out machine.Output) {
-	for _, r := range out.Records {
-		c.m.Apply(r)
-	}
-	epoch := c.epoch
-	if len(out.Records) > 0 || len(out.Replies) > 0 {
-		if len(out.Records) > 0 {
-			c.synced = later(c.synced, c.w.now.Add(c.dice.between(100*time.Microsecond, 8*time.Millisecond)))
-		}
-		if records, replies := out.Records, out.Replies; c.synced.After(c.w.now) {
-			c.w.at(c.synced, func() {
-				if c.epoch == epoch {
-					c.durable(records, replies)
-				}
-			})
-		} else {
-			c.durable(records, replies)
-		}
-	}
-	c.wake(epoch, out.Wake)
-}
-
-// wake has the machine look at the clock, by the earliest wish that is still to come: who is woken too early looks again.
-func (c *coordinator) wake(epoch int, at time.Time) {
-	if at.IsZero() || !c.wakes.IsZero() && !at.Before(c.wakes) {
-		return
-	}
-	c.wakes = at
-	c.w.at(later(at, c.w.now), func() {
-		if c.epoch == epoch && c.up && c.wakes.Equal(at) {
-			c.wakes = time.Time{}
-			c.take(c.m.Tick(c.w.now))
-		}
-	})
-}
-
-func (c *coordinator) durable(records []machine.Record, replies []machine.Reply) {
-	c.log = append(c.log, records...)
-	for _, r := range records {
-		c.w.judge.record(r)
-	}
-	for _, r := range replies {
-		if a := c.waiting[r.To]; a != nil {
-			delete(c.waiting, r.To)
-			c.w.judge.answered(a, r.Value)
-			a.answer(answerOf(r.Value))
-		}
-	}
-}
-
 // answerOf makes a response of what the machine says.
 func answerOf(value any) any {
 	if g, ok := value.(*kmsg.DescribeGroupsResponseGroup); ok {
@@ -179,8 +109,8 @@ func answerOf(value any) any {
 }
 
 // absent is what a broker says that does not coordinate the group, or not yet. Some say nothing.
-func absent(req kmsg.Request, d *dice) any {
-	code := pick(d, kerr.NotCoordinator.Code, kerr.CoordinatorNotAvailable.Code, kerr.CoordinatorLoadInProgress.Code, 0)
+func absent(req kmsg.Request, d *simulation.Dice) any {
+	code := simulation.Pick(d, kerr.NotCoordinator.Code, kerr.CoordinatorNotAvailable.Code, kerr.CoordinatorLoadInProgress.Code, 0)
 	if code == 0 {
 		return nil
 	}
@@ -201,11 +131,4 @@ func absent(req kmsg.Request, d *dice) any {
 		return r
 	}
 	return nil
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/skeinstream/skein/internal/simulation"
 )
 
 func fieldsOf(format string, args ...any) []string {
@@ -14,13 +16,13 @@ func fieldsOf(format string, args ...any) []string {
 // faults strews what goes wrong over the life of a script.
 func (p *planner) faults() {
 	end := p.now + 2*time.Second
-	count := pick(p.d, 0, 1, 2, 4, 8)
+	count := simulation.Pick(p.d, 0, 1, 2, 4, 8)
 	for range count {
-		p.now = p.d.between(time.Second, end)
-		p.fault(pick(p.d, p.begun()...))
+		p.now = p.d.Between(time.Second, end)
+		p.fault(simulation.Pick(p.d, p.begun()...))
 	}
-	if p.d.n(3) == 0 {
-		p.now = p.d.between(time.Second, end)
+	if p.d.N(3) == 0 {
+		p.now = p.d.Between(time.Second, end)
 		p.topics()
 	}
 	p.now = end
@@ -38,8 +40,8 @@ func (p *planner) begun() (names []string) {
 }
 
 func (p *planner) fault(name string) {
-	long := p.d.between(time.Second, 20*time.Second).Round(time.Second)
-	switch p.d.n(10) {
+	long := p.d.Between(time.Second, 20*time.Second).Round(time.Second)
+	switch p.d.N(10) {
 	case 0:
 		p.line("kill %s", name)
 	case 1:
@@ -53,9 +55,9 @@ func (p *planner) fault(name string) {
 	case 6:
 		p.line("rejoin %s", name)
 	case 7:
-		p.line("wants %s %s", name, pick(p.d, "t", "t,u", "u"))
+		p.line("wants %s %s", name, simulation.Pick(p.d, "t", "t,u", "u"))
 	case 8:
-		p.line("unsub %s %v", name, p.d.between(0, 8*time.Second).Round(100*time.Millisecond))
+		p.line("unsub %s %v", name, p.d.Between(0, 8*time.Second).Round(100*time.Millisecond))
 	default:
 		for _, n := range p.begun() {
 			p.line("freeze %s %v", n, long)
@@ -64,12 +66,12 @@ func (p *planner) fault(name string) {
 }
 
 func (p *planner) topics() {
-	switch p.d.n(3) {
+	switch p.d.N(3) {
 	case 0:
-		p.line("partitions t %d", p.s.Topics[0].Partitions+int32(1+p.d.n(3)))
+		p.line("partitions t %d", p.s.Topics[0].Partitions+int32(1+p.d.N(3)))
 	case 1:
 		if len(p.s.Topics) == 1 {
-			p.line("create u %d", 1+p.d.n(3))
+			p.line("create u %d", 1+p.d.N(3))
 			return
 		}
 		p.line("delete u")

@@ -49,14 +49,14 @@ func (v Violation) String() string { return v.Kind + ": " + v.Text }
 
 func (j *judge) violates(kind, format string, args ...any) {
 	v := Violation{kind, fmt.Sprintf(format, args...)}
-	j.w.say("VIOLATION %s", v)
+	j.w.Say("VIOLATION %s", v)
 	if len(j.found) < most {
 		j.found = append(j.found, v)
 	}
 }
 
 // disturbed is called when something from outside has changed what the group is to look like.
-func (j *judge) disturbed() { j.touched, j.since = j.w.now, 0 }
+func (j *judge) disturbed() { j.touched, j.since = j.w.Now, 0 }
 
 func (j *judge) failedOver() {
 	j.failover = true
@@ -134,7 +134,7 @@ func (j *judge) joined(i *incarnation, req *kmsg.JoinGroupRequest, resp *kmsg.Jo
 		j.generation = resp.Generation
 		lead := j.ids[resp.LeaderID]
 		j.led = j.led && lead != nil && lead.of.spec.ours()
-		j.rounds, j.began = j.rounds+1, j.w.now
+		j.rounds, j.began = j.rounds+1, j.w.Now
 		j.since++
 	}
 	j.ids[resp.MemberID].generation = resp.Generation
@@ -235,12 +235,12 @@ func (j *judge) stored(s *snapshot, m *kmsg.GroupMetadataValueMember) stored {
 // changed notes when the group is not the same any more: then it may need rounds again.
 func (j *judge) changed(s *snapshot) {
 	if j.last == nil || len(j.last.members) != len(s.members) || j.last.topics != s.topics {
-		j.touched, j.since = j.w.now, min(j.since, 1) // the round that shows it is the first
+		j.touched, j.since = j.w.Now, min(j.since, 1) // the round that shows it is the first
 		return
 	}
 	for n := range s.members {
 		if s.members[n].id != j.last.members[n].id {
-			j.touched, j.since = j.w.now, min(j.since, 1)
+			j.touched, j.since = j.w.Now, min(j.since, 1)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/skeinstream/skein/assign"
 	"github.com/skeinstream/skein/internal/group"
 	"github.com/skeinstream/skein/internal/grouptags"
+	"github.com/skeinstream/skein/internal/simulation"
 )
 
 // hunt runs scripts with something wrong in them until all that is wanted was found, and says what was found at all.
@@ -36,12 +37,12 @@ func hunt(t *testing.T, with seams, script func(seed uint64) *Script, wanted ...
 // instead is a plan in which other members are in the place of ours.
 func instead(code string) func(uint64) *Script {
 	return func(seed uint64) *Script {
-		d := newDice(seed, "plan")
+		d := simulation.NewDice(seed, "plan")
 		p := &planner{d: d, s: &Script{Seed: seed, Broker: "skein", Late: 20, Topics: []Topic{{"t", 4}}}}
 		old, is := "O["+rg+"]", code+"["+cs+","+rg+"]"
 		for n := range 3 {
 			p.names = append(p.names, string(rune('a'+n)))
-			p.line("start %s %s%s", p.names[n], is, pick(d, "", fmt.Sprintf(" instance=i%d", n)))
+			p.line("start %s %s%s", p.names[n], is, simulation.Pick(d, "", fmt.Sprintf(" instance=i%d", n)))
 		}
 		for range 3 {
 			p.settle()
@@ -87,7 +88,7 @@ func TestProposedWaysAreWrong(t *testing.T) {
 func TestOneNameForTwoProtocols(t *testing.T) {
 	of := func(to string) func(uint64) *Script {
 		return func(seed uint64) *Script {
-			p := &planner{d: newDice(seed, "plan"), s: &Script{Seed: seed, Broker: "kafka", Topics: []Topic{{"t", 5}}}}
+			p := &planner{d: simulation.NewDice(seed, "plan"), s: &Script{Seed: seed, Broker: "kafka", Topics: []Topic{{"t", 5}}}}
 			p.starts(3, func() string { return "O[" + stream + "]" })
 			p.settle()
 			p.bounces(to)
@@ -188,7 +189,7 @@ func TestLeadersThatTrustForeigners(t *testing.T) {
 			sync.GroupAssignment[i].MemberAssignment = b
 		}
 	}), func(seed uint64) *Script {
-		p := &planner{d: newDice(seed, "plan"), s: &Script{Seed: seed, Broker: "skein", Late: 20, Topics: []Topic{{"t", 4}}}}
+		p := &planner{d: simulation.NewDice(seed, "plan"), s: &Script{Seed: seed, Broker: "skein", Late: 20, Topics: []Topic{{"t", 4}}}}
 		foreigners(p)
 		p.s.Calm = p.now
 		return p.s
@@ -232,7 +233,7 @@ func TestCommitsAhead(t *testing.T) {
 // A group that never rests, and a consumer that gives up where it should not.
 func TestRestlessGroups(t *testing.T) {
 	hunt(t, seams{admit: func(w *world, in any) {
-		if beat, ok := in.(group.Heartbeat); ok && w.calm && w.now.Before(w.start.Add(w.script.Calm+20*1e9)) {
+		if beat, ok := in.(group.Heartbeat); ok && w.net.Calm && w.Now.Before(w.Start.Add(w.script.Calm+20*1e9)) {
 			w.do(Line{Words: []string{"rejoin", w.order[0].name}})
 			_ = beat
 		}

@@ -4,31 +4,33 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/skeinstream/skein/internal/simulation"
 )
 
 // Plan is the script that a seed makes.
 func Plan(seed uint64) *Script {
-	d := newDice(seed, "plan")
+	d := simulation.NewDice(seed, "plan")
 	p := &planner{d: d, s: &Script{
-		Seed: seed, Broker: pick(d, "skein", "skein", "kafka"), Fences: d.n(3) == 0,
-		Lost: pick(d, 0, 0, 3, 15), Twice: pick(d, 0, 0, 3, 20), Late: pick(d, 0, 0, 2, 10),
-		Slow: pick(d, 0, 0, 10, 60), Fail: pick(d, 0, 0, 20, 100),
-		Topics: []Topic{{"t", int32(1 + d.n(7))}},
+		Seed: seed, Broker: simulation.Pick(d, "skein", "skein", "kafka"), Fences: d.N(3) == 0,
+		Lost: simulation.Pick(d, 0, 0, 3, 15), Twice: simulation.Pick(d, 0, 0, 3, 20), Late: simulation.Pick(d, 0, 0, 2, 10),
+		Slow: simulation.Pick(d, 0, 0, 10, 60), Fail: simulation.Pick(d, 0, 0, 20, 100),
+		Topics: []Topic{{"t", int32(1 + d.N(7))}},
 	}}
-	if d.n(3) == 0 {
-		p.s.Topics = append(p.s.Topics, Topic{"u", int32(1 + d.n(4))})
+	if d.N(3) == 0 {
+		p.s.Topics = append(p.s.Topics, Topic{"u", int32(1 + d.N(4))})
 	}
-	p.life = pick(d, upgrades, upgrades, twoBounces, twoBounces, orders, fleets, fleets, intruders, foreigners, statics)
+	p.life = simulation.Pick(d, upgrades, upgrades, twoBounces, twoBounces, orders, fleets, fleets, intruders, foreigners, statics)
 	p.life(p)
 	p.faults()
-	p.s.Calm = (p.now + d.between(0, 4*time.Second)).Round(time.Millisecond)
+	p.s.Calm = (p.now + d.Between(0, 4*time.Second)).Round(time.Millisecond)
 	slices.SortStableFunc(p.s.Lines, func(a, b Line) int { return int(a.At - b.At) })
 	return p.s
 }
 
 // planner writes a script from its start to its calm.
 type planner struct {
-	d     *dice
+	d     *simulation.Dice
 	s     *Script
 	now   time.Duration
 	names []string
@@ -40,11 +42,11 @@ func (p *planner) line(format string, args ...any) {
 }
 
 // wait lets some time pass.
-func (p *planner) wait(least, most time.Duration) { p.now += p.d.between(least, most) }
+func (p *planner) wait(least, most time.Duration) { p.now += p.d.Between(least, most) }
 
 // starts begins members, in a moment or one after the other.
 func (p *planner) starts(n int, kind func() string) {
-	apart := pick(p.d, 0, 300*time.Millisecond, 3*time.Second)
+	apart := simulation.Pick(p.d, 0, 300*time.Millisecond, 3*time.Second)
 	for range n {
 		p.join(kind())
 		p.wait(0, apart)
@@ -58,9 +60,9 @@ func (p *planner) join(kind string, options ...string) {
 }
 
 func (p *planner) subscription() string {
-	switch p.d.n(8) {
+	switch p.d.N(8) {
 	case 0:
-		return "pattern=" + pick(p.d, "t", "t", "u")
+		return "pattern=" + simulation.Pick(p.d, "t", "t", "u")
 	case 1, 2:
 		return "topics=t,u"
 	}
@@ -78,9 +80,9 @@ func optionsOf(options []string) (text string) {
 func (p *planner) bounces(kind string) {
 	order := slices.Clone(p.names)
 	for i := range order {
-		k := i + p.d.n(len(order)-i)
+		k := i + p.d.N(len(order)-i)
 		order[i], order[k] = order[k], order[i]
-		p.line("%s %s %s", pick(p.d, "bounce", "bounce", "bounce", "kill"), order[i], kind)
+		p.line("%s %s %s", simulation.Pick(p.d, "bounce", "bounce", "bounce", "kill"), order[i], kind)
 		p.wait(500*time.Millisecond, 7*time.Second)
 	}
 }
@@ -88,21 +90,23 @@ func (p *planner) bounces(kind string) {
 func (p *planner) settle() { p.wait(3*time.Second, 12*time.Second) }
 
 // eager is the name of an EAGER assignor.
-func (p *planner) eager() string { return pick(p.d, rg, rg, rg, "roundrobin", "sticky", "fair") }
+func (p *planner) eager() string {
+	return simulation.Pick(p.d, rg, rg, rg, "roundrobin", "sticky", "fair")
+}
 
 // upgrades are one rolling bounce up, perhaps down, and so on (R-C14, R-C21).
 func upgrades(p *planner) {
 	old := p.eager()
 	ours := fmt.Sprintf("D[%s,%s]", cs, old)
-	if old == rg && p.d.n(3) == 0 {
+	if old == rg && p.d.N(3) == 0 {
 		ours += " rounds=2"
 	}
 	from, to := "O["+old+"]", ours
-	if p.d.n(3) == 0 {
+	if p.d.N(3) == 0 {
 		from, to = to, from
 	}
-	p.starts(2+p.d.n(3), func() string { return from })
-	for range 1 + p.d.n(3) {
+	p.starts(2+p.d.N(3), func() string { return from })
+	for range 1 + p.d.N(3) {
 		p.settle()
 		if to[0] == 'O' && p.s.Broker == "kafka" { // two steps (R-C21)
 			p.bounces(fmt.Sprintf("D[%s,%s]", old, cs))
@@ -116,17 +120,17 @@ func upgrades(p *planner) {
 // twoBounces are Kafka's way, and its way back (R-C7, R-C8, R-C20).
 func twoBounces(p *planner) {
 	old := p.eager()
-	steps := []string{"O[" + old + "]", pick(p.d, "S["+cs+","+old+"]", "S["+old+","+cs+"]"), "S[" + cs + "]"}
-	if p.d.n(3) == 0 {
+	steps := []string{"O[" + old + "]", simulation.Pick(p.d, "S["+cs+","+old+"]", "S["+old+","+cs+"]"), "S[" + cs + "]"}
+	if p.d.N(3) == 0 {
 		steps = steps[1:]
 	}
-	if p.d.n(3) == 0 {
+	if p.d.N(3) == 0 {
 		slices.Reverse(steps)
 	}
-	p.starts(2+p.d.n(3), func() string { return steps[0] })
+	p.starts(2+p.d.N(3), func() string { return steps[0] })
 	for _, step := range steps[1:] {
 		p.settle()
-		if p.d.n(3) == 0 {
+		if p.d.N(3) == 0 {
 			p.line("failover")
 		}
 		p.bounces(step)
@@ -136,8 +140,8 @@ func twoBounces(p *planner) {
 // orders are bounces between the two orders of preference (R-C14).
 func orders(p *planner) {
 	kinds := []string{fmt.Sprintf("D[%s,%s]", cs, rg), fmt.Sprintf("D[%s,%s]", rg, cs)}
-	p.starts(2+p.d.n(3), func() string { return kinds[0] })
-	for i := range 1 + p.d.n(3) {
+	p.starts(2+p.d.N(3), func() string { return kinds[0] })
+	for i := range 1 + p.d.N(3) {
 		p.settle()
 		p.bounces(kinds[(i+1)%2])
 	}
@@ -145,45 +149,45 @@ func orders(p *planner) {
 
 // pool are kinds that may meet.
 func (p *planner) any() string {
-	return pick(p.d, "D["+cs+","+rg+"]", "D["+cs+","+rg+"]", "D["+rg+","+cs+"]", "D["+rg+"]", "O["+rg+"]", "S["+cs+","+rg+"]", "S["+rg+","+cs+"]",
+	return simulation.Pick(p.d, "D["+cs+","+rg+"]", "D["+cs+","+rg+"]", "D["+rg+","+cs+"]", "D["+rg+"]", "O["+rg+"]", "S["+cs+","+rg+"]", "S["+rg+","+cs+"]",
 		"S["+cs+"]", "T["+cs+"]", "T["+cs+","+rg+"]", "D["+cs+"]")
 }
 
 // fleets are what happens to be there.
 func fleets(p *planner) {
-	p.starts(2+p.d.n(4), p.any)
-	for range p.d.n(6) {
+	p.starts(2+p.d.N(4), p.any)
+	for range p.d.N(6) {
 		p.settle()
-		p.line("%s %s %s", pick(p.d, "bounce", "kill"), pick(p.d, p.names...), p.any())
+		p.line("%s %s %s", simulation.Pick(p.d, "bounce", "kill"), simulation.Pick(p.d, p.names...), p.any())
 	}
 }
 
 // intruders come into a group of one kind.
 func intruders(p *planner) {
 	d := "D[" + cs + "," + rg + "]"
-	group := pick(p.d, d, d, "S["+cs+"]", "O["+rg+"]", "D["+cs+"] strict", "S["+rg+","+cs+"]", "S["+cs+","+rg+"]", "O[roundrobin]", "O[sticky]")
-	p.starts(1+p.d.n(3), func() string { return group })
+	group := simulation.Pick(p.d, d, d, "S["+cs+"]", "O["+rg+"]", "D["+cs+"] strict", "S["+rg+","+cs+"]", "S["+cs+","+rg+"]", "O[roundrobin]", "O[sticky]")
+	p.starts(1+p.d.N(3), func() string { return group })
 	p.settle()
-	for range 1 + p.d.n(2) {
-		p.join(pick(p.d, "O["+rg+"]", "O["+rg+"]", "S["+cs+"]", "S["+cs+","+rg+"]", "D["+rg+","+cs+"]", "D["+cs+"] strict", d, "D["+rg+"]"))
+	for range 1 + p.d.N(2) {
+		p.join(simulation.Pick(p.d, "O["+rg+"]", "O["+rg+"]", "S["+cs+"]", "S["+cs+","+rg+"]", "D["+rg+","+cs+"]", "D["+cs+"] strict", d, "D["+rg+"]"))
 		p.settle()
 	}
-	if p.d.n(2) == 0 {
-		p.line("%s %s", pick(p.d, "close", "kill"), pick(p.d, p.names...))
+	if p.d.N(2) == 0 {
+		p.line("%s %s", simulation.Pick(p.d, "close", "kill"), simulation.Pick(p.d, p.names...))
 		p.settle()
 	}
 }
 
 // foreigners follow what is selected, and old members come and go (R-C16, M20).
 func foreigners(p *planner) {
-	p.starts(2+p.d.n(2), func() string { return pick(p.d, "D["+cs+","+rg+"]", "F["+cs+","+rg+"]") })
+	p.starts(2+p.d.N(2), func() string { return simulation.Pick(p.d, "D["+cs+","+rg+"]", "F["+cs+","+rg+"]") })
 	p.settle()
 	p.join("F[" + cs + "," + rg + "]")
 	p.settle()
 	p.join("O[" + rg + "]")
 	p.settle()
-	if p.d.n(2) == 0 {
-		p.line("%s %s", pick(p.d, "close", "kill"), pick(p.d, p.names...))
+	if p.d.N(2) == 0 {
+		p.line("%s %s", simulation.Pick(p.d, "close", "kill"), simulation.Pick(p.d, p.names...))
 		p.settle()
 	}
 }
@@ -192,25 +196,25 @@ func foreigners(p *planner) {
 // (docs/decision/0008).
 func statics(p *planner) {
 	kinds := []string{"D[" + cs + "," + rg + "]", "D[" + cs + "," + rg + "]", "D[" + rg + "," + cs + "]", "T[" + cs + "]", "T[" + cs + "," + rg + "]", "O[" + rg + "]", "S[" + rg + "," + cs + "]"}
-	some := func() string { return pick(p.d, kinds...) }
-	for n := range 2 + p.d.n(3) {
+	some := func() string { return simulation.Pick(p.d, kinds...) }
+	for n := range 2 + p.d.N(3) {
 		options := []string{fmt.Sprintf("instance=i%d", n)}
-		if p.d.n(4) == 0 {
+		if p.d.N(4) == 0 {
 			options = nil
 		}
 		p.join(some(), options...)
 		p.wait(0, 2*time.Second)
 	}
-	for range 1 + p.d.n(5) {
+	for range 1 + p.d.N(5) {
 		p.settle()
-		name := pick(p.d, p.names...)
-		switch p.d.n(6) {
+		name := simulation.Pick(p.d, p.names...)
+		switch p.d.N(6) {
 		case 0:
 			p.line("twin %s", name)
 		case 1:
 			p.line("kill %s", name)
 		default:
-			p.line("%s %s %s", pick(p.d, "bounce", "kill"), name, some())
+			p.line("%s %s %s", simulation.Pick(p.d, "bounce", "kill"), name, some())
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/skeinstream/skein/assign"
 	"github.com/skeinstream/skein/consumer/internal/membership"
+	"github.com/skeinstream/skein/internal/simulation"
 )
 
 // process is a place where one consumer after another runs.
@@ -19,7 +20,7 @@ type process struct {
 	spec   spec
 	now    *incarnation // nil: none runs
 	count  int
-	dice   *dice
+	dice   *simulation.Dice
 	over   bool   // it is not started again
 	failed string // why the last one ended, if by itself
 }
@@ -30,17 +31,15 @@ type incarnation struct {
 	number int
 	spec   spec
 	brain  brain
-	calls  []*call
-	sent   int // requests
-	heard  int // the last of them that was answered
-	died   time.Time
-	wakes  time.Time
+	*simulation.Life
+	sent  int // requests
+	heard int // the last of them that was answered
+	wakes time.Time
 
-	frozen, away time.Time // until when
-	held         []func()  // what it does when it thaws
-	callback     *membership.Call
-	closing      bool
-	fatal        error
+	away     time.Time // until when
+	callback *membership.Call
+	closing  bool
+	fatal    error
 
 	places    map[partition]*place // of what it owns: until the callback that takes it has ended
 	commits   int                  // how many were sent
@@ -62,44 +61,6 @@ type place struct {
 
 func (i *incarnation) name() string { return fmt.Sprintf("%s.%d", i.p.name, i.number) }
 
-func (i *incarnation) lives() bool { return i.p.now == i }
-
-// later has something done by the process: not before it thaws, and not once it has ended.
-func (i *incarnation) later(d time.Duration, do func()) {
-	w := i.p.w
-	w.after(d, func() {
-		switch {
-		case !i.lives():
-		case w.now.Before(i.frozen):
-			i.held = append(i.held, do)
-		default:
-			do()
-		}
-	})
-}
-
-// freeze stops the whole process for a while.
-func (i *incarnation) freeze(d time.Duration) {
-	i.frozen = later(i.frozen, i.p.w.now.Add(d))
-	i.p.w.at(i.frozen, i.thaw)
-}
-
-// thaw does what would have been done meanwhile, in its order.
-func (i *incarnation) thaw() {
-	w := i.p.w
-	if !i.lives() || w.now.Before(i.frozen) {
-		return
-	}
-	w.judge.disturbed()
-	held := i.held
-	i.held = nil
-	for _, do := range held {
-		if i.lives() {
-			do()
-		}
-	}
-}
-
 // begin starts a consumer.
 func (p *process) begin() {
 	b, err := p.spec.brain()
@@ -107,19 +68,19 @@ func (p *process) begin() {
 		panic("groupsim: " + err.Error())
 	}
 	p.count++
-	i := &incarnation{p: p, number: p.count, spec: p.spec, brain: b, places: map[partition]*place{}}
+	i := &incarnation{p: p, number: p.count, spec: p.spec, brain: b, Life: p.w.net.Live(), places: map[partition]*place{}}
 	p.now, p.failed = i, ""
-	p.w.say("%s begins as %v %s", i.name(), i.spec.kind, i.spec.instance)
+	p.w.Say("%s begins as %v %s", i.name(), i.spec.kind, i.spec.instance)
 	i.subscribe()
 	i.poll()
-	i.later(p.dice.between(0, time.Second), i.autoCommit)
-	i.later(p.dice.between(0, 3*time.Second), i.refresh)
+	i.Later(p.dice.Between(0, time.Second), i.autoCommit)
+	i.Later(p.dice.Between(0, 3*time.Second), i.refresh)
 }
 
 // end takes a consumer away, as when its process is killed.
 func (i *incarnation) end() {
-	i.p.now, i.died = nil, i.p.w.now
-	i.places = nil
+	i.p.now, i.places = nil, nil
+	i.End()
 }
 
 func (i *incarnation) topics() []string {
@@ -154,12 +115,12 @@ func (i *incarnation) refresh() {
 	}
 	i.planned = i.p.w.topics
 	i.feed(membership.Metadata{Topics: i.p.w.topics})
-	i.later(i.p.dice.between(2*time.Second, 4*time.Second), i.refresh)
+	i.Later(i.p.dice.Between(2*time.Second, 4*time.Second), i.refresh)
 }
 
 func (i *incarnation) feed(in membership.Input) {
-	if i.lives() {
-		i.take(i.brain.Step(i.p.w.now, in))
+	if i.Lives() {
+		i.take(i.brain.Step(i.p.w.Now, in))
 	}
 }
 
@@ -178,7 +139,7 @@ func (i *incarnation) take(out membership.Output) {
 		i.request(r)
 	}
 	if len(out.Want) > 0 {
-		i.later(distance(i.p.dice), func() {
+		i.Later(simulation.Distance(i.p.dice), func() {
 			i.planned = i.p.w.topics
 			i.feed(membership.Metadata{Topics: i.p.w.topics})
 		})
@@ -189,8 +150,8 @@ func (i *incarnation) take(out membership.Output) {
 	i.wake(out.Wake)
 	if out.Call != nil {
 		i.runs(out.Call)
-	} else if i.closing && i.callback == nil && i.lives() {
-		i.p.w.say("%s is closed", i.name())
+	} else if i.closing && i.callback == nil && i.Lives() {
+		i.p.w.Say("%s is closed", i.name())
 		i.end()
 	}
 }
@@ -202,7 +163,7 @@ func (i *incarnation) start(list []membership.TopicPartition) {
 		i.p.w.judge.owns(i, at)
 	}
 	if len(list) > 0 {
-		i.p.w.say("%s starts %v", i.name(), list)
+		i.p.w.Say("%s starts %v", i.name(), list)
 		i.locate(list, 0)
 	}
 }
@@ -212,10 +173,10 @@ func (i *incarnation) wake(at time.Time) {
 		return
 	}
 	i.wakes = at
-	i.later(max(0, at.Sub(i.p.w.now)), func() {
+	i.Later(max(0, at.Sub(i.p.w.Now)), func() {
 		if i.wakes.Equal(at) {
 			i.wakes = time.Time{}
-			i.take(i.brain.Tick(i.p.w.now))
+			i.take(i.brain.Tick(i.p.w.Now))
 		}
 	})
 }
@@ -227,9 +188,9 @@ func (i *incarnation) request(r membership.Request) {
 		f(i.p, r.Req)
 	}
 	i.p.w.judge.sends(i, r.Req)
-	if i.p.w.tracing {
+	if i.p.w.Tracing() {
 		if text := tellAsk(r.Req); text != "" {
-			i.p.w.say("%s %s", i.name(), text)
+			i.p.w.Say("%s %s", i.name(), text)
 		}
 	}
 	if _, ok := r.Req.(*kmsg.JoinGroupRequest); ok {
@@ -239,7 +200,7 @@ func (i *incarnation) request(r membership.Request) {
 		in := membership.Answered{ID: r.ID, Err: err}
 		if err == nil {
 			in.Response = resp.(kmsg.Response)
-			i.p.w.say("%s hears %s", i.name(), tell(in.Response))
+			i.p.w.Say("%s hears %s", i.name(), tell(in.Response))
 		}
 		if j, ok := resp.(*kmsg.JoinGroupResponse); ok && j.ErrorCode == 0 && r.ID == i.joins { // else of a round that is over
 			i.members = j.Members
@@ -269,10 +230,10 @@ func (i *incarnation) fail(err error) {
 	}
 	i.fatal = err
 	i.p.failed = err.Error()
-	i.p.w.say("%s fails: %v", i.name(), err)
+	i.p.w.Say("%s fails: %v", i.name(), err)
 	i.p.w.judge.fails(i, err)
-	i.p.w.after(0, func() {
-		if !i.lives() {
+	i.p.w.After(0, func() {
+		if !i.Lives() {
 			return
 		}
 		i.close()
@@ -282,8 +243,8 @@ func (i *incarnation) fail(err error) {
 
 // again is the supervisor. A process whose place another has taken is not started again, nor one that is refused for ever.
 func (p *process) again(err error) {
-	if fenced(err) || p.w.now.After(p.w.start.Add(p.w.script.Calm+time.Minute)) {
-		p.w.say("%s is given up", p.name)
+	if fenced(err) || p.w.Now.After(p.w.Start.Add(p.w.script.Calm+time.Minute)) {
+		p.w.Say("%s is given up", p.name)
 		p.over = true
 		p.w.judge.givenUp(p, err)
 		return
@@ -292,12 +253,12 @@ func (p *process) again(err error) {
 }
 
 func (i *incarnation) rejoin() {
-	i.later(0, func() { i.feed(membership.Rejoin{Reason: "the user wishes it"}) })
+	i.Later(0, func() { i.feed(membership.Rejoin{Reason: "the user wishes it"}) })
 }
 
 // close ends a consumer in peace.
 func (i *incarnation) close() {
-	if !i.lives() || i.closing {
+	if !i.Lives() || i.closing {
 		return
 	}
 	i.closing = true

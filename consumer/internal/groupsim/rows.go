@@ -145,8 +145,8 @@ func (j *judge) comesBackRow(i *incarnation, was *life, resp *kmsg.JoinGroupResp
 
 // event sees what our members tell of themselves.
 func (j *judge) event(i *incarnation, e membership.Event) {
-	if j.w.tracing {
-		j.w.say("%s %s", i.name(), tellEvent(e))
+	if j.w.Tracing() {
+		j.w.Say("%s %s", i.name(), tellEvent(e))
 	}
 	switch e.Kind {
 	case membership.Withheld:

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/skeinstream/skein/consumer/internal/membership"
+	"github.com/skeinstream/skein/internal/simulation"
 )
 
 // Result is what became of a run.
@@ -30,24 +31,25 @@ const (
 )
 
 func run(s *Script, seams seams, trace bool) *Result {
-	start := time.Unix(1_700_000_000, 0)
+	clock := simulation.NewClock(trace)
+	start := clock.Start
 	w := &world{
-		script: s, seams: seams, now: start, start: start, dice: newDice(s.Seed, "network"), logs: map[partition]*log{},
-		procs: map[string]*process{}, tracing: trace,
+		Clock: clock, script: s, seams: seams, logs: map[partition]*log{}, procs: map[string]*process{},
+		net: &simulation.Network{Clock: clock, Dice: simulation.NewDice(s.Seed, "network"), Lost: s.Lost, Twice: s.Twice, LateOnes: s.Late},
 	}
 	w.judge = judge{w: w, led: true, rows: map[string]int{}, ids: map[string]*life{}, lives: map[string]string{}}
 	for _, t := range s.Topics {
 		w.setTopic(t.Name, t.Partitions)
 	}
-	w.co = &coordinator{w: w, dice: newDice(s.Seed, "coordinator")}
-	w.co.begin()
+	w.co = newCoordinator(w)
+	w.co.Begin()
 	w.produce()
 	for _, l := range s.Lines {
-		w.at(start.Add(l.At), func() { w.do(l) })
+		w.At(start.Add(l.At), func() { w.do(l) })
 	}
-	w.at(start.Add(s.Calm), func() {
-		w.say("calm")
-		w.calm = true
+	w.At(start.Add(s.Calm), func() {
+		w.Say("calm")
+		w.net.Calm = true
 		w.judge.disturbed()
 	})
 	w.live(start.Add(s.Calm))
@@ -58,25 +60,25 @@ func run(s *Script, seams seams, trace bool) *Result {
 func (w *world) live(calm time.Time) {
 	settled := calm
 	look := calm
-	for len(w.events.heap) > 0 && (len(w.judge.found) == 0 || w.seams.on && len(w.judge.found) < most) {
-		e := w.events.pop()
-		w.now = w.start.Add(e.at)
-		e.do()
-		if !w.calm || w.now.Before(look) {
+	for len(w.judge.found) == 0 || w.seams.on && len(w.judge.found) < most {
+		if !w.Next() {
+			return
+		}
+		if !w.net.Calm || w.Now.Before(look) {
 			continue
 		}
-		look = w.now.Add(500 * time.Millisecond)
+		look = w.Now.Add(500 * time.Millisecond)
 		missing := w.missing()
 		switch {
 		case missing != "":
-			settled = w.now
-			if w.now.After(calm.Add(patient)) {
+			settled = w.Now
+			if w.Now.After(calm.Add(patient)) {
 				if w.judge.forgiven() {
 					return
 				}
 				w.judge.violates("liveness", "%v after the last fault: %s", patient, missing)
 			}
-		case w.now.After(later(settled, w.judge.began).Add(quiet)):
+		case w.Now.After(simulation.Later(settled, w.judge.began).Add(quiet)):
 			if w.judge.since > 3 {
 				w.judge.violates("generations", "%d generations after the last change", w.judge.since)
 			}
@@ -86,7 +88,7 @@ func (w *world) live(calm time.Time) {
 }
 
 func (w *world) result() *Result {
-	r := &Result{Violations: w.judge.found, Rows: w.judge.rows, Generations: int64(w.judge.rounds), Lost: w.judge.lost, Trace: w.trace.String()}
+	r := &Result{Violations: w.judge.found, Rows: w.judge.rows, Generations: int64(w.judge.rounds), Lost: w.judge.lost, Trace: w.Trace()}
 	for _, l := range w.logs {
 		r.Processed, r.Twice = r.Processed+l.processed, r.Twice+l.twice
 	}
@@ -135,7 +137,7 @@ func (w *world) missing() string {
 // do is one line of the script.
 func (w *world) do(l Line) {
 	words := l.Words
-	w.say("> %s", strings.Join(words, " "))
+	w.Say("> %s", strings.Join(words, " "))
 	number := func(i int) int32 {
 		n, _ := strconv.Atoi(words[i])
 		return int32(n)
@@ -162,7 +164,7 @@ func (w *world) begin(name string, words []string) *process {
 	if err != nil || w.procs[name] != nil {
 		panic(fmt.Sprintf("groupsim: start %s %v: %v", name, words, err))
 	}
-	p := &process{w: w, name: name, spec: s, dice: newDice(w.script.Seed, name)}
+	p := &process{w: w, name: name, spec: s, dice: simulation.NewDice(w.script.Seed, name)}
 	w.procs[name] = p
 	w.order = append(w.order, p)
 	p.begin()
@@ -194,26 +196,26 @@ func (w *world) doTo(p *process, words []string) {
 		i.close()
 		p.restart(300 * time.Millisecond)
 	case "kill":
-		w.say("%s is killed", i.name())
+		w.Say("%s is killed", i.name())
 		i.end()
 		p.restart(0)
 	case "close":
 		p.over = true
 		i.close()
 	case "freeze":
-		i.freeze(duration(rest[0]))
+		i.Freeze(duration(rest[0]), w.judge.disturbed)
 	case "away":
-		i.away = w.now.Add(duration(rest[0]))
+		i.away = w.Now.Add(duration(rest[0]))
 	case "cut":
-		i.hangUp()
+		i.HangUp()
 	case "rejoin":
 		i.rejoin()
 	case "unsub":
-		i.later(0, func() { i.feed(membership.Subscribed{}) })
-		i.later(duration(rest[0]), i.subscribe)
+		i.Later(0, func() { i.feed(membership.Subscribed{}) })
+		i.Later(duration(rest[0]), i.subscribe)
 	case "wants":
 		i.spec.topics, i.spec.pattern = p.spec.topics, ""
-		i.later(0, i.subscribe)
+		i.Later(0, i.subscribe)
 	}
 }
 
@@ -233,7 +235,7 @@ func (p *process) respec(words []string) {
 
 // restart begins the next consumer once there is none.
 func (p *process) restart(after time.Duration) {
-	p.w.after(after+p.dice.between(0, 2*time.Second), func() {
+	p.w.After(after+p.dice.Between(0, 2*time.Second), func() {
 		switch {
 		case p.over:
 		case p.now == nil:

@@ -1,20 +1,13 @@
 package groupsim
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/skeinstream/skein/internal/simulation"
+)
 
 // Shrink takes out of a script what it does not need to keep on being what it is.
-func Shrink(s *Script, is func(*Script) bool) *Script {
-	for again := true; again; {
-		again = false
-		for _, smaller := range smaller(s) {
-			if is(smaller) {
-				s, again = smaller, true
-				break
-			}
-		}
-	}
-	return s
-}
+func Shrink(s *Script, is func(*Script) bool) *Script { return simulation.Shrink(s, smaller, is) }
 
 // smaller are a script's versions without one line, or with a better network.
 func smaller(s *Script) (list []*Script) {

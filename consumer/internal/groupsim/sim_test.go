@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/skeinstream/skein/internal/simulation"
 )
 
 // sweep runs seeds one after the other, two at a time, and says which rows they came through. What fails is shrunk and shown.
@@ -110,7 +112,7 @@ func TestReplay(t *testing.T) {
 func TestCleanBouncesReadNothingTwice(t *testing.T) {
 	clean := 0
 	for seed := range uint64(60) {
-		p := &planner{d: newDice(seed, "clean"), s: &Script{Seed: seed, Broker: []string{"skein", "kafka"}[seed%2], Topics: []Topic{{"t", 6}}}}
+		p := &planner{d: simulation.NewDice(seed, "clean"), s: &Script{Seed: seed, Broker: []string{"skein", "kafka"}[seed%2], Topics: []Topic{{"t", 6}}}}
 		[]func(*planner){upgrades, twoBounces, orders}[seed%3](p)
 		for i := range p.s.Lines {
 			if w := p.s.Lines[i].Words; w[0] == "kill" {

@@ -8,17 +8,18 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/skeinstream/skein/consumer/internal/membership"
+	"github.com/skeinstream/skein/internal/simulation"
 )
 
 // poll is the user's loop: it comes for records and processes them, and does nothing while a callback runs.
 func (i *incarnation) poll() {
 	w := i.p.w
-	i.later(i.p.dice.between(200*time.Millisecond, 700*time.Millisecond), i.poll)
-	if i.callback != nil || i.closing || w.now.Before(i.away) {
+	i.Later(i.p.dice.Between(200*time.Millisecond, 700*time.Millisecond), i.poll)
+	if i.callback != nil || i.closing || w.Now.Before(i.away) {
 		return
 	}
 	i.feed(membership.Polled{})
-	if i.callback != nil || !i.lives() {
+	if i.callback != nil || !i.Lives() {
 		return
 	}
 	for _, at := range i.handed() {
@@ -29,7 +30,7 @@ func (i *incarnation) poll() {
 // process takes some records of a partition.
 func (i *incarnation) process(at partition, pos *place) {
 	l := i.p.w.logs[at]
-	for range 1 + i.p.dice.n(8) {
+	for range 1 + i.p.dice.N(8) {
 		if pos.next >= l.end {
 			return
 		}
@@ -60,7 +61,7 @@ func (i *incarnation) locate(list []membership.TopicPartition, tries int) {
 	i.send(req, func(resp any, err error) {
 		g, ok := resp.(*kmsg.OffsetFetchResponseGroup)
 		if err != nil || !ok {
-			i.later(time.Duration(100*(1+min(tries, 9)))*time.Millisecond, func() { i.locate(list, tries+1) })
+			i.Later(time.Duration(100*(1+min(tries, 9)))*time.Millisecond, func() { i.locate(list, tries+1) })
 			return
 		}
 		for _, t := range g.Topics {
@@ -74,8 +75,8 @@ func (i *incarnation) locate(list []membership.TopicPartition, tries int) {
 
 // autoCommit commits now and then what has been processed.
 func (i *incarnation) autoCommit() {
-	i.later(i.p.dice.between(500*time.Millisecond, 1500*time.Millisecond), i.autoCommit)
-	if i.callback != nil || i.commiting || i.p.w.now.Before(i.away) {
+	i.Later(i.p.dice.Between(500*time.Millisecond, 1500*time.Millisecond), i.autoCommit)
+	if i.callback != nil || i.commiting || i.p.w.Now.Before(i.away) {
 		return
 	}
 	var fresh []partition
@@ -122,12 +123,12 @@ func (i *incarnation) commit(list []partition, done func(error)) {
 func (i *incarnation) committed(resp any, err error, g membership.Generation, sent map[*place]int64) error {
 	r, ok := resp.(*kmsg.OffsetCommitResponse)
 	if err != nil || !ok {
-		return errNoAnswer
+		return simulation.ErrNoAnswer
 	}
 	for _, t := range r.Topics {
 		at := partition{t.Topic, t.Partitions[0].Partition}
 		if code := t.Partitions[0].ErrorCode; code != 0 {
-			i.p.w.say("%s hears of its commit of %v in generation %d: %v", i.name(), at, g.ID, kerr.ErrorForCode(code))
+			i.p.w.Say("%s hears of its commit of %v in generation %d: %v", i.name(), at, g.ID, kerr.ErrorForCode(code))
 			i.feed(membership.CommitRefused{Code: code, Generation: g.ID, Member: g.Member})
 			return kerr.ErrorForCode(code)
 		}
@@ -144,12 +145,12 @@ func (i *incarnation) runs(c *membership.Call) {
 	if c.Callback == membership.Lost {
 		i.p.w.judge.lost++
 	}
-	i.p.w.say("%s runs the callback for %v %v", i.name(), c.Callback, c.Partitions)
-	takes := i.p.dice.between(0, 20*time.Millisecond)
-	if i.p.w.happens(i.p.w.script.Slow) {
-		takes = i.p.dice.between(0, 20*time.Second)
+	i.p.w.Say("%s runs the callback for %v %v", i.name(), c.Callback, c.Partitions)
+	takes := i.p.dice.Between(0, 20*time.Millisecond)
+	if i.p.w.net.Happens(i.p.w.script.Slow) {
+		takes = i.p.dice.Between(0, 20*time.Second)
 	}
-	i.later(takes, func() {
+	i.Later(takes, func() {
 		if takes > time.Second {
 			i.p.w.judge.disturbed()
 		}
@@ -162,14 +163,14 @@ func (i *incarnation) during(c *membership.Call, tries int) {
 	list := i.known(c.Partitions)
 	switch {
 	case i.callback != c:
-	case i.p.w.happens(i.p.w.script.Fail):
+	case i.p.w.net.Happens(i.p.w.script.Fail):
 		i.returns(c, errors.New("the user's code fails"))
 	case c.Callback != membership.Revoked || tries > 3 || len(list) == 0:
 		i.returns(c, nil)
 	default:
 		i.commit(list, func(err error) {
-			if errors.Is(err, errNoAnswer) || errors.Is(err, kerr.RebalanceInProgress) {
-				i.later(200*time.Millisecond, func() { i.during(c, tries+1) })
+			if errors.Is(err, simulation.ErrNoAnswer) || errors.Is(err, kerr.RebalanceInProgress) {
+				i.Later(200*time.Millisecond, func() { i.during(c, tries+1) })
 				return
 			}
 			i.returns(c, nil)
@@ -193,7 +194,7 @@ func (i *incarnation) returns(c *membership.Call, err error) {
 		return
 	}
 	i.callback = nil
-	i.p.w.say("%s's callback for %v has ended: %v", i.name(), c.Callback, err)
+	i.p.w.Say("%s's callback for %v has ended: %v", i.name(), c.Callback, err)
 	if c.Callback != membership.Assigned {
 		for _, tp := range c.Partitions {
 			delete(i.places, partition{tp.Topic, tp.Partition})

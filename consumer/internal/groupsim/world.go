@@ -7,17 +7,15 @@ import (
 	"time"
 
 	"github.com/skeinstream/skein/assign"
+	"github.com/skeinstream/skein/internal/simulation"
 )
 
 // world is a run under way.
 type world struct {
+	*simulation.Clock
 	script *Script
 	seams  seams
-	now    time.Time
-	start  time.Time
-	events queue
-	dice   *dice // of the network
-	calm   bool
+	net    *simulation.Network
 
 	topics []assign.Topic // of the cluster, by name
 	epoch  int            // of topics: it counts their changes
@@ -26,9 +24,6 @@ type world struct {
 	procs  map[string]*process
 	order  []*process
 	judge  judge
-
-	tracing bool
-	trace   strings.Builder
 }
 
 // seams are where a test makes what is shipped wrong, to see that it is found out. The zero value changes nothing.
@@ -37,19 +32,6 @@ type seams struct {
 	request func(p *process, req any)          // before it is sent
 	admit   func(w *world, request any)        // before the coordinator takes it
 	commit  func(p *process, next int64) int64 // what is committed in the place of what was reached
-}
-
-// at has something done at a moment, in order of moments and then of calls.
-func (w *world) at(t time.Time, do func()) { w.events.push(t.Sub(w.start), do) }
-
-func (w *world) after(d time.Duration, do func()) { w.at(w.now.Add(d), do) }
-
-// say writes into the trace.
-func (w *world) say(format string, args ...any) {
-	if w.tracing {
-		fmt.Fprintf(&w.trace, "%9.3fs ", w.now.Sub(w.start).Seconds())
-		fmt.Fprintf(&w.trace, format+"\n", args...)
-	}
 }
 
 // partition is one of a topic.
@@ -94,13 +76,13 @@ func (w *world) setTopic(name string, partitions int32) {
 
 // produce lets records come until the calm.
 func (w *world) produce() {
-	if w.calm {
+	if w.net.Calm {
 		return
 	}
 	for _, t := range w.topics {
 		for i := range t.Partitions {
-			w.logs[partition{t.Name, i}].end += int64(w.dice.n(3))
+			w.logs[partition{t.Name, i}].end += int64(w.net.Dice.N(3))
 		}
 	}
-	w.after(time.Second, w.produce)
+	w.After(time.Second, w.produce)
 }

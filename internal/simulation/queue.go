@@ -1,4 +1,4 @@
-package groupsim
+package simulation
 
 import "time"
 
