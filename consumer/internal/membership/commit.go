@@ -46,7 +46,7 @@ func (m *Machine) outgrown(in CommitRefused) bool {
 // rebalances says that the member is on its way to its next assignment.
 func (m *Machine) rebalances() bool {
 	switch m.phase {
-	case preparing, joining, asking, leading, syncing, giving, taking:
+	case preparing, looking, joining, asking, leading, syncing, giving, taking:
 		return true
 	}
 	return false

@@ -53,13 +53,15 @@ func (m *Machine) retry() {
 		m.ask()
 	case syncing:
 		m.sendSync()
-	case idle, preparing, leading, giving, taking, resting, leaving, failed, closed:
+	case idle, preparing, looking, leading, giving, taking, resting, leaving, failed, closed:
 	}
 }
 
 // unanswered sends a request again that got no answer. Asking what the group runs ends, if there never is one.
 func (m *Machine) unanswered() {
 	switch m.phase {
+	case looking:
+		m.join()
 	case asking:
 		m.askUntil()
 	case steady:
@@ -92,9 +94,12 @@ func (m *Machine) answered(in Answered) {
 	case *kmsg.SyncGroupResponse:
 		m.synced(resp)
 	case *kmsg.DescribeGroupsResponse:
-		if m.phase == steady {
+		switch m.phase {
+		case steady:
 			m.audited(resp)
-		} else {
+		case looking:
+			m.sees(resp)
+		default:
 			m.described(resp)
 		}
 	}

@@ -11,6 +11,9 @@ import (
 
 // join begins to ask for a generation.
 func (m *Machine) join() {
+	if m.looks() {
+		return
+	}
 	m.phase, m.attempted = joining, true
 	m.flight.tries = 0
 	if m.astray > 1 { // a leader that goes on like that is not to be asked without a pause

@@ -16,6 +16,7 @@ type phase uint8
 const (
 	idle      phase = iota // for a subscription
 	preparing              // for the callback that comes before a JoinGroup
+	looking                // for the answer to DescribeGroups: who publishes what already
 	joining                // for the answer to a JoinGroup, or for the moment to send it again
 	asking                 // for the answer to DescribeGroups, or for the moment to ask again (R-C10)
 	leading                // for metadata to plan with
@@ -50,7 +51,8 @@ type Machine struct {
 	climbed     int  // rounds in a row that would let it be so
 	forgotten   bool // the group has gone on without the member: what it owns is lost
 
-	known [][]byte // what the member was last told that others publish
+	known  [][]byte // what the member was last told that others publish
+	looked bool     // it has seen who was there when it came
 
 	adopted []assign.Assignor // offered since the group runs them (R-C10)
 	reason  string            // why the member joins

@@ -3,6 +3,7 @@ package membership
 import (
 	"github.com/skeinstream/skein/assign"
 	"github.com/skeinstream/skein/internal/roster"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // publish puts what the member publishes, and what it knows of others, behind what an assignor has written.
@@ -11,6 +12,31 @@ func (m *Machine) publish(a assign.Assignor, userData []byte) []byte {
 		return userData
 	}
 	return roster.Notice{Own: m.cfg.Publish, Known: m.known}.Append(userData)
+}
+
+// looks says that the member first has to see who is in the group, once, before it joins. A member that publishes may come in the place of one that has died,
+// of which the others know; but if that was the only one, or all have died, nobody does but the broker, which keeps the dead until their
+// sessions end. A Stable group shows what its members publish. Whatever comes of it, the member joins.
+func (m *Machine) looks() bool {
+	if len(m.cfg.Publish) == 0 || m.looked {
+		return false
+	}
+	m.phase, m.looked = looking, true
+	m.ask()
+	return true
+}
+
+// sees takes who is there.
+func (m *Machine) sees(resp *kmsg.DescribeGroupsResponse) {
+	for _, g := range resp.Groups {
+		for _, member := range g.Members {
+			s, err := assign.DecodeSubscription(member.ProtocolMetadata)
+			if _, n, found := roster.Split(s.UserData); err == nil && found && len(n.Own) > 0 {
+				m.known = append(m.known, n.Own)
+			}
+		}
+	}
+	m.join()
 }
 
 // calls the roster: the leader says who is there, and who was and is not. Under an assignor that carries nothing it cannot know.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/skeinstream/skein/assign"
 	"github.com/skeinstream/skein/internal/roster"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -54,10 +55,46 @@ func (l *life) isTold(n *roster.Notice) *life {
 	return l.gets("sync", resp)
 }
 
+// comes is a member that publishes, and comes to a group where nobody is.
+func (l *life) comes() *life { return l.subscribes("t").gets("describe", describedAs("Empty", "")) }
+
+// Before it joins, it looks who is there: the last one that knew of a dead member may be the broker. No answer keeps it from joining.
+func TestLookingWhoIsThere(t *testing.T) {
+	begins := func() *life {
+		l := newLife(t, Config{Publish: []byte("me")}).subscribes("t").did("describe the group")
+		return l.does(Polled{}).does(Rejoin{Reason: "which it does in any case"}).did()
+	}
+	there := describedAs("Stable", cs)
+	for _, m := range []kmsg.JoinGroupResponseMember{publisher("a", saying("dead", "long gone")), memberOf("b", wants("", t)), publisher("c", saying("alive"))} {
+		of := kmsg.NewDescribeGroupsResponseGroupMember()
+		of.MemberID, of.ProtocolMetadata = m.MemberID, m.ProtocolMetadata
+		there.Groups[0].Members = append(there.Groups[0].Members, of)
+	}
+	there.Groups[0].Members[1].ProtocolMetadata = []byte{0}
+	if l := begins().gets("describe", there); l.says()[cs] != "me(dead alive)" {
+		t.Errorf("it says %v", l.says())
+	}
+	refused := describedAs("", "")
+	refused.Groups[0].ErrorCode = kerr.GroupAuthorizationFailed.Code
+	for _, l := range []*life{
+		begins().gets("describe", refused), begins().gets("describe", describedAs("PreparingRebalance", "")),
+		begins().gets("describe", kmsg.NewPtrDescribeGroupsResponse()),
+	} {
+		if l.says()[cs] != "me()" {
+			t.Errorf("it says %v", l.says())
+		}
+	}
+	l := begins()
+	if l.does(Answered{ID: l.last["describe"].ID, Err: errors.New("no answer")}); l.says()[cs] != "me()" {
+		t.Errorf("it says %v", l.says())
+	}
+	begins().does(Subscribed{}).did()
+}
+
 // A member publishes under every assignor that carries it, with what it was told last. A leader that tells nothing changes nothing of that; to
 // leave the group does.
 func TestPublishing(t *testing.T) {
-	l := newLife(t, Config{Publish: []byte("me"), Assignors: everyAssignor}).subscribes("t")
+	l := newLife(t, Config{Publish: []byte("me"), Assignors: everyAssignor}).comes()
 	expects := func(want string) {
 		t.Helper()
 		if got := fmt.Sprint(l.says()); got != fmt.Sprintf("map[cooperative-sticky:%[1]s range:%[1]s roundrobin:%[1]s]", want) {
@@ -74,7 +111,7 @@ func TestPublishing(t *testing.T) {
 	l.joins(3, rg).isTold(&told).ends().does(Rejoin{}).ends()
 	expects("me()")
 	told = saying("", "you")
-	l.joins(4, rg).isTold(&told).ends().does(Subscribed{}).ends().subscribes("t")
+	l.joins(4, rg).isTold(&told).ends().does(Subscribed{}).ends().comes()
 	expects("me()")
 }
 
@@ -102,7 +139,7 @@ func publisher(id string, n roster.Notice) kmsg.JoinGroupResponseMember {
 // The leader sees who is there and who is not, before anything is planned; and tells those who publish, and nobody else.
 func TestTheLeaderCallsTheRoster(t *testing.T) {
 	for _, assignor := range []string{cs, rg} {
-		l := newLife(t, Config{Publish: []byte("me")}).subscribes("t")
+		l := newLife(t, Config{Publish: []byte("me")}).comes()
 		l.leads(4, assignor, publisher("m", saying("me", "you", "gone")), publisher("n", saying("you", "me", "them")), memberOf("o", wants("", t)))
 		r := l.roster
 		if r == nil || r.Generation != 4 || string(bytes.Join(r.Present, []byte(" "))) != "me you" || string(bytes.Join(r.Missing, []byte(" "))) != "gone them" {
@@ -140,7 +177,7 @@ func (l *life) tells() string {
 
 // Under an assignor that does not carry what members publish nobody is missed, though nobody is seen; and nobody is told anything.
 func TestNoRosterWithoutNotices(t *testing.T) {
-	l := newLife(t, Config{Publish: []byte("me"), Assignors: everyAssignor}).subscribes("t")
+	l := newLife(t, Config{Publish: []byte("me"), Assignors: everyAssignor}).comes()
 	l.leads(1, "sticky", publisher("m", saying("me", "gone")), memberOf("n", wants("", t))).does(topic(2))
 	if l.roster != nil || l.tells() != "m, n" {
 		t.Errorf("%+v, it tells %s", l.roster, l.tells())
@@ -169,7 +206,7 @@ func (nosy) SubscriptionUserData([]string, assign.History) []byte { return []byt
 // Assignors see what assignors wrote, on both ways.
 func TestAssignorsSeeNoNotices(t *testing.T) {
 	var saw []string
-	l := newLife(t, Config{Publish: []byte("me"), Assignors: []assign.Assignor{nosy{saw: &saw}}}).subscribes("t")
+	l := newLife(t, Config{Publish: []byte("me"), Assignors: []assign.Assignor{nosy{saw: &saw}}}).comes()
 	l.leads(1, rg, publisher("m", saying("me")), publisher("n", saying("you"))).does(topic(2))
 	if fmt.Sprint(saw) != "[m 00000009 n 00000009]" {
 		t.Errorf("it saw %q", saw)
