@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"slices"
 	"sync"
 	"syscall"
@@ -32,6 +33,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type world struct {
 	t *testing.T
 	b *broker.Broker
+	// release is what the broker shows of Kafka, "" for all.
+	release string
 	// admin is a client beside the producers, which nobody meddles with.
 	admin *kgo.Client
 
@@ -63,7 +66,7 @@ func inBubble(t *testing.T, settings map[string]string, test func(w *world)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := &world{t: t, b: b, seen: map[int16]int{}}
+		w := &world{t: t, b: b, release: settings["skein.emulate.kafka.version"], seen: map[int16]int{}}
 		if w.admin, err = kgo.NewClient(kgo.SeedBrokers("skein:9092"), kgo.Dialer(b.Dialer())); err != nil {
 			t.Fatal(err)
 		}
@@ -288,11 +291,31 @@ func (w *world) dial(ctx context.Context, network, address string) (net.Conn, er
 		return nil, err
 	}
 	outside, inside := net.Pipe()
-	w.conns = append(w.conns, outside, broker)
+	w.conns = append(w.conns, inside, broker)
 	l := &link{w: w, asked: map[uint32]kmsg.Response{}}
 	go l.pass(broker, inside, l.request)
 	go l.pass(inside, broker, l.response)
-	return outside, nil
+	return socket{outside}, nil
+}
+
+// socket fails as those of a network do.
+type socket struct{ net.Conn }
+
+func (s socket) Read(b []byte) (int, error) {
+	n, err := s.Conn.Read(b)
+	return n, asOfNetwork(err)
+}
+
+func (s socket) Write(b []byte) (int, error) {
+	n, err := s.Conn.Write(b)
+	return n, asOfNetwork(err)
+}
+
+func asOfNetwork(err error) error {
+	if errors.Is(err, io.ErrClosedPipe) {
+		return &net.OpError{Op: "write", Err: os.NewSyscallError("write", syscall.EPIPE)}
+	}
+	return err
 }
 
 // link is one connection, and knows what the answers are to.

@@ -82,9 +82,6 @@ func (m *Machine) abort() {
 func (m *Machine) settled(a Answer) {
 	switch {
 	case a.Err == nil:
-		if m.implicit && m.sent > 0 && (a.ID != m.id || a.Epoch != m.epoch) {
-			m.echo = false
-		}
 		m.aborted()
 	case a.Over:
 		m.waits(a.Err)

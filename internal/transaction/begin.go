@@ -24,11 +24,11 @@ func (m *Machine) Begin() error {
 	return nil
 }
 
-// heal sees to it that nothing of an earlier transaction can meet the next one, and that the client library can go on.
+// heal sees to it that the client library can go on.
 func (m *Machine) heal(then func()) {
 	switch {
-	case m.broken || m.echo:
-		m.untilAnswered(Step{Act: Fence}, func(a Answer) { m.fencedOld(a, then) })
+	case m.broken:
+		m.raise(then)
 	case m.stale:
 		m.do(Step{Act: End}, func(a Answer) { m.reloaded(a, then) })
 	default:
@@ -36,8 +36,13 @@ func (m *Machine) heal(then func()) {
 	}
 }
 
-// fencedOld goes on with a new client, since the old one does not know of the epoch that a Fence was given.
-func (m *Machine) fencedOld(a Answer, then func()) {
+// raise has the epoch raised by hand.
+func (m *Machine) raise(then func()) {
+	m.untilAnswered(Step{Act: Fence}, func(a Answer) { m.raised(a, then) })
+}
+
+// raised goes on with a new client, since the old one does not know of the epoch that a Fence was given.
+func (m *Machine) raised(a Answer, then func()) {
 	switch {
 	case a.Err == nil:
 		m.broken, m.echo, m.stale, m.byHand = false, false, false, false
@@ -83,8 +88,10 @@ func (m *Machine) loaded(a Answer) {
 	switch {
 	case a.Err == nil && a.ID < 0:
 		m.dies(m.op, errNoID)
+	case a.Err == nil && m.echo && a.ID == m.id && a.Epoch == m.epoch: // what was sent in it may still arrive
+		m.raise(m.load)
 	case a.Err == nil:
-		m.id, m.epoch, m.implicit = a.ID, a.Epoch, a.Implicit
+		m.id, m.epoch, m.implicit, m.echo = a.ID, a.Epoch, a.Implicit, false
 		m.do(Step{Act: Open}, m.opened)
 	case a.Over, passes(a.Err):
 		m.waits(a.Err)

@@ -94,13 +94,20 @@ func (m *Machine) unanswered(a Answer) {
 	m.askAgain()
 }
 
-// askAgain sends the same EndTxn once more, until it is answered. The broker knows a repetition by its epoch (R-K24, R-K28). The version in which
-// the client library has sent it is not known for sure, so that the older one is tried first, which does not raise the epoch; if the
-// epoch has been raised by the newer one it is refused, and the newer one is then recognised.
+// askAgain sends the same EndTxn once more, until it is answered. The broker knows a repetition by its epoch (R-K24, R-K28). In which version the
+// client library has sent it is not known for sure, while a cluster is upgraded: so it is asked for in the other one, too, where the answer could
+// mean that. One without KIP-890 is not sent first to a cluster that has it: it would leave the epoch as it is, and what is late free to open
+// the transaction anew.
 func (m *Machine) askAgain() {
-	m.untilAnswered(Step{Act: EndByHand, Commit: true, Version: explicit}, func(a Answer) {
-		if a.Err != nil && fenced(a.Err) && !m.byHand {
-			m.untilAnswered(Step{Act: EndByHand, Commit: true, Version: implicit}, m.decided)
+	first, second := int16(explicit), int16(implicit)
+	other := fenced
+	if m.implicit && !m.byHand {
+		first, second = second, first
+		other = func(err error) bool { return codeOf(err) == kerr.InvalidTxnState }
+	}
+	m.untilAnswered(Step{Act: EndByHand, Commit: true, Version: first}, func(a Answer) {
+		if a.Err != nil && other(a.Err) && !m.byHand {
+			m.untilAnswered(Step{Act: EndByHand, Commit: true, Version: second}, m.decided)
 			return
 		}
 		m.decided(a)
@@ -120,7 +127,7 @@ func (m *Machine) decided(a Answer) {
 		m.fails(fmt.Errorf("the broker has no such transaction open: it was aborted (%w)", a.Err))
 	case fenced(a.Err) && !m.lostEnd:
 		m.prove(a.Err, ErrFenced)
-	case fenced(a.Err), code == kerr.UnsupportedVersion:
+	case m.implicit && !m.byHand && (fenced(a.Err) || code == kerr.UnsupportedVersion):
 		m.prove(a.Err, ErrOutcomeUnknown)
 	case !m.lostEnd:
 		m.dies(m.op, a.Err)
@@ -142,8 +149,9 @@ func (m *Machine) refused(err error) {
 }
 
 // prove finds out whether the producer was refused since the broker has given its transaction up (KIP-588), or since there is a successor;
-// then it dies of what. A commit that was carried out would have been told to who asks again in the same epoch, so that where there is
-// no successor it was not.
+// then it dies of what. With KIP-890 a commit that was carried out is told to who asks again in the same epoch, so that where there is no
+// successor it was not. Without, a request that comes late may have opened the transaction anew after its end, and it is that which was
+// given up: decided does not ask then.
 func (m *Machine) prove(refusal, what error) {
 	m.untilAnswered(Step{Act: Fence}, func(a Answer) {
 		switch {
@@ -153,7 +161,7 @@ func (m *Machine) prove(refusal, what error) {
 		case a.Over && what == ErrOutcomeUnknown:
 			m.waits(a.Err)
 		case a.Over:
-			m.broken = true
+			m.state, m.broken = open, true
 			m.fails(refusal)
 		case fenced(a.Err):
 			m.dies(m.op, fmt.Errorf("%w (%w)", what, refusal))
@@ -163,12 +171,7 @@ func (m *Machine) prove(refusal, what error) {
 	})
 }
 
-// committed ends the transaction. With records and KIP-890 the answer has brought another epoch, and nothing that was lost on the way can
-// do harm any more.
 func (m *Machine) committed() {
 	m.state = ready
-	if m.implicit && m.sent > 0 && !m.stale {
-		m.echo = false
-	}
 	m.returns(nil)
 }

@@ -30,7 +30,7 @@ type Machine struct {
 
 	// byHand says that the coordinator may have opened the transaction without the client library's knowing: for offsets alone.
 	byHand bool
-	// echo says that something that was sent by hand may arrive yet, in the epoch of now.
+	// echo says that something that was sent by hand may arrive yet, in the epoch of the transaction. The next one needs another.
 	echo bool
 	// lostEnd says that an EndTxn for the commit has had no answer.
 	lostEnd bool
