@@ -50,7 +50,7 @@ func testMayImport(room, inner string) bool {
 }
 
 // clientRooms are tested against a broker in the process.
-var clientRooms = []string{"client", "consumer", "producer", "consumer/parallel", "internal/ages"}
+var clientRooms = []string{"client", "consumer", "producer", "consumer/parallel", "exactlyonce", "internal/ages"}
 
 // matches reports whether the grant g, a package or "prefix/*", covers p.
 func matches(g, p string) bool {

@@ -87,8 +87,10 @@ var rooms = map[string]room{
 	"consumer/parallel":            {Rooms: []string{"consumer", "consumer/internal/acks", "consumer/internal/lanes"}},
 	"consumer/prom":                {Rooms: []string{"consumer"}, Others: []string{prometheus}},
 
-	"internal/ages": {Others: []string{kgo, kmsg, kerr, kversion}},
-	"producer":      {Rooms: []string{"client", "consumer", "internal/ages", "internal/transaction"}, Others: []string{kgo, kmsg, kerr, kversion, xsync}},
+	"internal/ages":    {Others: []string{kgo, kmsg, kerr, kversion}},
+	"exactlyonce":      {Rooms: []string{"client", "consumer", "internal/work", "producer"}, Others: []string{kgo, kerr}},
+	"exactlyonce/prom": {Rooms: []string{"exactlyonce"}, Others: []string{prometheus}},
+	"producer":         {Rooms: []string{"client", "consumer", "internal/ages", "internal/transaction"}, Others: []string{kgo, kmsg, kerr, kversion, xsync}},
 
 	"internal/deadline":     {Pure: true},
 	"internal/group":        {Pure: true, Rooms: []string{"internal/deadline", "internal/machine", "internal/grouptags", "assign"}, Others: []string{kmsg, kerr}},

@@ -1,0 +1,135 @@
+package exactlyonce
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"time"
+
+	"github.com/skeinstream/skein/client"
+	"github.com/skeinstream/skein/consumer"
+	"github.com/skeinstream/skein/internal/work"
+	"github.com/skeinstream/skein/producer"
+)
+
+// Config is what a Processor does. Consumer.Group, and Topics or Pattern, are needed.
+type Config struct {
+	// Consumer is its consumer's. ReadCommitted and ManualCommit are forced. Its Listener is called after what has to be done with
+	// partitions that go, and before what has to be done with those that come.
+	Consumer consumer.Config
+	// Topics are what is read, or Pattern.
+	Topics  []string
+	Pattern *regexp.Regexp
+	// Producer is its producer's. A Cluster that says nothing is the consumer's. TransactionalID "" is made of the group and Consumer.InstanceID, or
+	// else a random one, which the group is told. TransactionTimeout 0 is 10 s.
+	Producer producer.Config
+	// Interval is for how long records come into one transaction, which is how long their output is waited for; 0 is 100 ms, less than 0
+	// is one transaction for each batch.
+	Interval time.Duration
+	// MaxRecords bounds the records of a transaction; 0 is no bound.
+	MaxRecords int
+	// Concurrency is how many calls of the function there are at once, all in the same transaction; 0 is 1, with whole batches.
+	Concurrency int
+	// By says what a call is given when there are several.
+	By By
+	// Poison is what becomes of records that cannot be processed.
+	Poison PoisonPolicy
+	// Producers is OnePerMember, but for moving a program over from one producer for each partition, and back.
+	Producers Producers
+	// UpgradeFrom is the release of the oldest broker, "0.11" to "2.4", for OnePerPartition on brokers that cannot fence by generation. "" has such
+	// brokers refused before anything is written.
+	UpgradeFrom string
+	// TransactionalIDPrefix is what the transactional ids of OnePerPartition begin with: "<prefix>-<topic>-<partition>"; "" is the group.
+	TransactionalIDPrefix string
+	// TransactionalIDOf names them in another way.
+	TransactionalIDOf func(consumer.TopicPartition) string
+	// PollError says whether an error of Poll ends Run: by what it returns; nil is to go on. Without one all do, after what was processed is
+	// committed.
+	PollError func(error) error
+	// DrainTimeout is how long Run takes to end at the most, once its context has: for what is being processed, for its transaction, and to
+	// leave the group; 0 is 30 s.
+	DrainTimeout time.Duration
+	Hooks        Hooks
+	// Logger hears one line for each change; nil is that of Consumer.
+	Logger *slog.Logger
+}
+
+// By says which records a call of the function is given.
+type By uint8
+
+const (
+	// ByPartition gives each call the records of one partition.
+	ByPartition By = iota
+	// ByKey gives all records of one key to the same call, in their order. Those without a key go to any.
+	ByKey
+)
+
+// Producers says how many producers a member has.
+type Producers uint8
+
+const (
+	// OnePerMember is one, whatever the number of partitions (KIP-447). It takes brokers of Kafka 2.5 or later.
+	OnePerMember Producers = iota
+	// OnePerPartition is one for each partition that is owned, as before KIP-447.
+	OnePerPartition
+)
+
+func (c Config) withDefaults() Config {
+	c.Logger = cmp.Or(c.Logger, c.Consumer.Logger, c.Consumer.Cluster.Logger, slog.New(slog.DiscardHandler))
+	c.Consumer.Logger = cmp.Or(c.Consumer.Logger, c.Logger)
+	c.Consumer.ReadCommitted, c.Consumer.ManualCommit = true, true
+	c.Consumer.PollInterval = cmp.Or(c.Consumer.PollInterval, 5*time.Minute)
+	if saysNothing(c.Producer.Cluster) {
+		c.Producer.Cluster = c.Consumer.Cluster
+	}
+	c.Producer.Logger = cmp.Or(c.Producer.Logger, c.Logger)
+	c.Producer.Group = c.Consumer.Group
+	c.Producer.TransactionTimeout = cmp.Or(c.Producer.TransactionTimeout, 10*time.Second)
+	c.Interval = cmp.Or(c.Interval, 100*time.Millisecond)
+	c.Concurrency = cmp.Or(c.Concurrency, 1)
+	if c.Producers == OnePerPartition {
+		c.By = ByPartition // so that it is known which partition an output is of
+	}
+	c.DrainTimeout = cmp.Or(c.DrainTimeout, 30*time.Second)
+	if c.PollError == nil {
+		c.PollError = func(err error) error { return err }
+	}
+	return c
+}
+
+func saysNothing(c client.Config) bool {
+	return len(c.Brokers) == 0 && c.Dial == nil && c.TLS == nil && c.SASL == nil && len(c.Options) == 0
+}
+
+func (c Config) check() error {
+	switch {
+	case c.Consumer.Group == "":
+		return errors.New("there is no Consumer.Group: its offsets are part of the transactions")
+	case len(c.Topics) == 0 && c.Pattern == nil:
+		return errors.New("there is nothing to read: set Topics, or Pattern")
+	case len(c.Topics) > 0 && c.Pattern != nil:
+		return errors.New("there are both Topics and a Pattern: choose one")
+	case c.MaxRecords < 0:
+		return fmt.Errorf("MaxRecords is %d: 0 is no bound", c.MaxRecords)
+	case c.Concurrency < 1:
+		return fmt.Errorf("Concurrency is %d: it takes one call at least", c.Concurrency)
+	case c.DrainTimeout < 0:
+		return fmt.Errorf("DrainTimeout is %v: 0 is 30 s", c.DrainTimeout)
+	case c.Interval >= c.Producer.TransactionTimeout:
+		return fmt.Errorf("Interval %v leaves a transaction no time within TransactionTimeout %v: a tenth of it is plenty", c.Interval, c.Producer.TransactionTimeout)
+	case c.UpgradeFrom != "" && c.Producers != OnePerPartition:
+		return errors.New("there is an UpgradeFrom: brokers before Kafka 2.5 need Producers: OnePerPartition, too")
+	}
+	return c.Poison.check()
+}
+
+// work is what the machine is told.
+func (c Config) work() work.Config {
+	return work.Config{
+		Interval: c.Interval, Records: c.MaxRecords, Timeout: c.Producer.TransactionTimeout,
+		Retries: c.Poison.Retries, Skip: c.Poison.DeadLetter != "",
+		Backoff: c.Poison.Backoff, BackoffMax: c.Poison.BackoffMax,
+	}
+}

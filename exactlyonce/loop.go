@@ -1,0 +1,199 @@
+package exactlyonce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/skeinstream/skein/consumer"
+	"github.com/skeinstream/skein/internal/work"
+	"github.com/skeinstream/skein/producer"
+)
+
+// loop is the shell of the machine. It belongs to the goroutine of Run, but for the callbacks of a Close, which Run waits for.
+type loop struct {
+	p         *Processor
+	machine   *work.Machine
+	producing producing // nil while there is none
+	pending   backlog
+	tx        *written
+	why       map[work.Mark]error // of records that cannot be processed
+	lettered  int                 // dead letters of the transaction
+	took      time.Duration       // the last commit
+	outlived  atomic.Bool         // an Out was used after its call
+
+	life       *lives
+	subscribed bool
+	quit       bool // the machine knows that the user wants it to end
+	looked     time.Time
+}
+
+func newLoop(p *Processor) *loop {
+	return &loop{p: p, machine: work.New(p.cfg.work()), tx: new(written), why: map[work.Mark]error{}}
+}
+
+// run does one act after the other, and closes everything.
+func (l *loop) run(life *lives) (err error) {
+	l.life = life
+	defer func() { err = errors.Join(err, l.close()) }()
+	out := l.step(work.Begun{})
+	for out.Act != work.Stop {
+		out = l.step(l.do(life.all, out))
+	}
+	return out.Err
+}
+
+// close leaves the group, whose callbacks have nothing to do any more, and then the producer. A processor that was halted is not waited for.
+func (l *loop) close() error {
+	ctx, cancel := context.WithTimeout(l.life.all, l.p.cfg.DrainTimeout)
+	defer cancel()
+	err := l.p.consumer.Close(ctx)
+	if l.producing != nil {
+		err = errors.Join(err, l.producing.close(ctx))
+	}
+	if l.life.all.Err() != nil && err != nil {
+		l.p.log.Warn("ending took too long: the group, or the transaction coordinator, finds out by itself", "group", l.p.cfg.Consumer.Group, "err", err)
+		return nil
+	}
+	return err
+}
+
+func (l *loop) step(in work.Input) work.Output {
+	if at, ends := l.life.deadline(l.p.cfg.DrainTimeout); ends && !l.quit {
+		l.quit = true
+		l.machine.Step(time.Now(), work.Quit{Until: at})
+	}
+	out := l.machine.Step(time.Now(), in)
+	if out.Ended != nil {
+		l.tell(out.Ended)
+	}
+	return out
+}
+
+// do does what the machine says, and returns its answer. The context is that of the callback in which it is done, or of life.
+func (l *loop) do(ctx context.Context, out work.Output) work.Input {
+	if !out.Until.IsZero() && out.Act != work.Process {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, out.Until)
+		defer cancel()
+	}
+	switch out.Act {
+	case work.Poll:
+		return l.poll(ctx, out.Hold)
+	case work.Process:
+		return l.processes(ctx, out)
+	case work.Commit:
+		return l.commit(ctx, out.Offsets)
+	case work.Abort:
+		err := l.producing.abort(ctx)
+		return aborted(err)
+	case work.Rewind:
+		l.pending.forget(out.Back)
+		l.p.consumer.Rewind(theirs(out.Back)...)
+		return work.Rewound{}
+	case work.Renew:
+		err := l.renew(ctx)
+		return work.Renewed{Outcome: outcome(err), Err: err}
+	}
+	panic(fmt.Sprintf("%s is nothing to do here", out.Act))
+}
+
+// poll waits for records, or only for callbacks. When there is time it looks after progress that no record shows: ends of transactions that
+// were passed over, and where partitions begin that have no offset yet.
+func (l *loop) poll(ctx context.Context, hold bool) work.Input {
+	if err := l.subscribe(); err != nil {
+		return work.Polled{Generation: -1, Err: err}
+	}
+	if !l.quit {
+		var end context.CancelFunc
+		ctx, end = context.WithCancel(ctx)
+		defer end()
+		defer context.AfterFunc(l.life.user, end)()
+	}
+	var b consumer.Batch
+	var err error
+	if hold {
+		err = l.p.consumer.Attend(ctx)
+	} else {
+		b, err = l.p.consumer.Poll(ctx)
+	}
+	in := work.Polled{Batches: l.pending.add(l.p.consumer, b), Generation: l.generation()}
+	if err != nil && err != ctx.Err() {
+		in.Err = l.p.cfg.PollError(err)
+	}
+	if now := time.Now(); !hold && (b.Len() == 0 || now.Sub(l.looked) > lookInterval) {
+		l.looked = now
+		in.Passed = reached(l.p.consumer.Uncommitted())
+	}
+	return in
+}
+
+// lookInterval is how often a loop that has records all the time looks after progress of other partitions.
+const lookInterval = 5 * time.Second
+
+func (l *loop) subscribe() error {
+	if l.subscribed {
+		return nil
+	}
+	l.subscribed = true
+	if l.p.cfg.Pattern != nil {
+		return l.p.consumer.SubscribePattern(l.p.cfg.Pattern)
+	}
+	return l.p.consumer.Subscribe(l.p.cfg.Topics...)
+}
+
+func (l *loop) generation() int32 { return l.p.consumer.GroupMetadata().Generation }
+
+// commit reads in whose name before it looks whether all partitions are owned still: in that order none can have been another's in
+// that generation.
+func (l *loop) commit(ctx context.Context, list []work.Reached) work.Input {
+	as := l.p.consumer.GroupMetadata()
+	offsets := offsetsOf(list)
+	in := work.Committed{Used: as.Generation, Generation: as.Generation}
+	for tp := range offsets {
+		if owned := l.p.consumer.PartitionContext(tp); owned.Err() != nil {
+			in.Outcome, in.Err = work.NotOwned, context.Cause(owned)
+			return in
+		}
+	}
+	if err := l.failure(); err != nil {
+		in.Outcome, in.Err = sendOutcome(err), err
+		return in
+	}
+	began := time.Now()
+	in.Err = l.producing.commit(ctx, offsets, as)
+	l.took = time.Since(began)
+	in.Outcome, in.Generation = outcome(in.Err), l.generation()
+	if in.Err == nil {
+		l.p.consumer.MarkCommitted(offsets)
+	}
+	return in
+}
+
+// renew makes another producer. What the old one has left is ended by that, and not before: it may have been asked to commit.
+func (l *loop) renew(ctx context.Context) error {
+	if l.producing != nil {
+		_ = l.producing.close(gone())
+		l.producing = nil
+	}
+	made, err := l.p.cfg.produce(ctx)
+	if err != nil {
+		l.p.log.Warn("making a producer failed: trying again", "group", l.p.cfg.Consumer.Group, "err", err)
+		return err
+	}
+	l.producing = made
+	l.p.figures.change(func(s *Stats) { s.Renewed++ })
+	l.p.cfg.Hooks.renewed()
+	return nil
+}
+
+// aborted is the answer to Abort. One of several producers may have committed its part before.
+func aborted(err error) work.Aborted {
+	how := outcome(err)
+	if how == work.Abortable && errors.Is(err, producer.ErrOutcomeUnknown) {
+		return work.Aborted{Outcome: work.Done, Partly: true, Err: err}
+	}
+	return work.Aborted{Outcome: how, Err: err}
+}
