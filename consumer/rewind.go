@@ -19,14 +19,19 @@ func (c *Consumer) Rewind(list ...TopicPartition) {
 	}
 }
 
-// rewind makes partitions as if they had just come. One that has no place yet is on its way there.
+// rewind makes partitions as if they had just come. One that has no place yet is on its way there. One that is about to be given up is not read
+// again, but its callback must find no progress of what is not committed.
 func (t *table) rewind(list []TopicPartition) (back []*partition) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, tp := range list {
-		if p := t.partitions[tp]; p != nil && p.placed && !p.stopped {
-			p.placed = false
-			p.position, p.done, p.committed = nowhere, nowhere, nowhere
+		p := t.partitions[tp]
+		if p == nil || !p.placed {
+			continue
+		}
+		p.placed = false
+		p.position, p.done, p.committed = nowhere, nowhere, nowhere
+		if !p.stopped {
 			back = append(back, p)
 		}
 	}

@@ -78,6 +78,33 @@ func TestRewindWithoutACommittedOffset(t *testing.T) {
 	})
 }
 
+// TestRewindOfWhatIsGivenUp: a partition that goes while its transaction is aborted has no progress that its callback might commit.
+func TestRewindOfWhatIsGivenUp(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.topic("t", 2)
+		w.writes("t", 0, 10)
+		cfg := w.config()
+		cfg.ManualCommit = true
+		var a *member
+		var before, after Offsets
+		cfg.Listener.Revoked = func(context.Context, Rebalance) error {
+			before = a.Uncommitted()
+			a.Rewind(TopicPartition{Topic: "t"})
+			after = a.Uncommitted()
+			return nil
+		}
+		a = w.idler("a", cfg, "t")
+		a.offsets(10)
+		a.close()
+		if at := before[TopicPartition{Topic: "t"}]; at.At != 10 {
+			t.Errorf("before, not committed is %v", before)
+		}
+		if at, there := after[TopicPartition{Topic: "t"}]; there {
+			t.Errorf("afterwards, not committed is %v", at)
+		}
+	})
+}
+
 // TestASeekWinsOverRewind: where the user wants to be is not overruled.
 func TestASeekWinsOverRewind(t *testing.T) {
 	inBubble(t, func(w *world) {
