@@ -109,6 +109,7 @@ var errHopeless = errors.New("the loop cannot go on")
 
 func (m *Machine) committed(now time.Time, in Committed) {
 	m.generation = in.Generation
+	m.txn.undecided = in.Outcome == Again || in.Outcome == NotOwned && m.txn.undecided
 	switch in.Outcome {
 	case Done:
 		m.settled(now)

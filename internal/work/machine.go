@@ -49,6 +49,9 @@ type transaction struct {
 	retry   time.Time // not before that
 	until   time.Time // nor after that
 	offsets []Reached // that were sent last
+	// tried is that a commit was asked for, and undecided that it has ended without saying whether it was carried out: what the producer
+	// has open then may be committed already, and it takes no Abort.
+	tried, undecided bool
 }
 
 type mark struct {
@@ -218,12 +221,16 @@ func (m *Machine) commit(now time.Time) Output {
 		m.giveUp(Moved, m.moved.err)
 		return m.next(now)
 	}
-	m.txn.offsets = m.progress(nil)
+	m.txn.offsets, m.txn.tried = m.progress(nil), true
 	return Output{Act: Commit, Offsets: m.txn.offsets, Until: m.patience(now)}
 }
 
 func (m *Machine) abort(now time.Time) Output {
-	if !m.txn.begun {
+	switch {
+	case m.txn.undecided:
+		m.replace(now, IsUnknown, m.aborting.Err)
+		return m.next(now)
+	case !m.txn.begun && !m.txn.tried:
 		m.undo(IsAborted)
 		return m.next(now)
 	}

@@ -228,3 +228,34 @@ func TestTransactionsThatAreRefusedAgainAreTriedLaterAndLater(t *testing.T) {
 		l.sees(Polled{Generation: 1}, "poll")
 	}
 }
+
+// TestACommitThatIsUndecidedIsNotAborted: it may have been carried out. Only the producer's successor ends it, and the group's offsets tell.
+func TestACommitThatIsUndecidedIsNotAborted(t *testing.T) {
+	for name, then := range map[string]func(l *life){
+		"not owned": func(l *life) {
+			l.wait(time.Second)
+			l.sees(Polled{Generation: 1}, "commit t-0=3")
+			l.sees(Committed{Outcome: NotOwned, Used: 1, Generation: 1}, "renew after unknown 3 (lost)")
+		},
+		"lost": func(l *life) {
+			l.sees(Gone{Partitions: []Partition{tp(0)}}, "release after unknown 3 (lost)")
+			l.sees(Polled{Generation: 1}, "renew")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := owns(t, Config{Interval: -1}, 1)
+			l.processes(0, 0, 3)
+			l.sees(Committed{Outcome: Again, Used: 1, Generation: 1}, "poll nothing")
+			then(l)
+		})
+	}
+}
+
+// TestACommitThatIsRefused is aborted, even one without records: the producer has begun a transaction for it.
+func TestACommitThatIsRefused(t *testing.T) {
+	l := owns(t, Config{}, 1)
+	l.sees(Polled{Generation: 1, Passed: []Reached{at(0, 5)}}, "commit t-0=5")
+	l.sees(Committed{Outcome: Abortable, Used: 1, Generation: 1}, "abort")
+	l.sees(Aborted{}, "rewind t-0")
+	l.sees(Rewound{}, "poll")
+}
