@@ -88,11 +88,12 @@ var rooms = map[string]room{
 	"consumer/prom":                {Rooms: []string{"consumer"}, Others: []string{prometheus}},
 
 	"internal/ages":    {Others: []string{kgo, kmsg, kerr, kversion}},
-	"exactlyonce":      {Rooms: []string{"client", "consumer", "internal/work", "producer"}, Others: []string{kgo, kerr}},
+	"exactlyonce":      {Rooms: []string{"client", "consumer", "internal/fence", "internal/work", "producer"}, Others: []string{kgo, kmsg, kerr, kversion}},
 	"exactlyonce/prom": {Rooms: []string{"exactlyonce"}, Others: []string{prometheus}},
 	"producer":         {Rooms: []string{"client", "consumer", "internal/ages", "internal/transaction"}, Others: []string{kgo, kmsg, kerr, kversion, xsync}},
 
 	"internal/deadline":     {Pure: true},
+	"internal/fence":        {Pure: true},
 	"internal/group":        {Pure: true, Rooms: []string{"internal/deadline", "internal/machine", "internal/grouptags", "assign"}, Others: []string{kmsg, kerr}},
 	"internal/grouptags":    {Pure: true},
 	"internal/machine":      {Pure: true},
