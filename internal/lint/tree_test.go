@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -40,11 +41,19 @@ func (s source) line(p token.Pos) int { return s.fset.Position(p).Line }
 
 const root = "../.."
 
-// sources parses every Go file of the checkout but generated ones and testdata.
+// sources are all Go files of the checkout but generated ones and testdata.
 func sources(t *testing.T) []source {
 	t.Helper()
-	var all []source
-	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+	all, err := tree()
+	if err != nil {
+		t.Fatalf("reading the source tree: %v", err)
+	}
+	return all
+}
+
+// tree is parsed once, for all tests.
+var tree = sync.OnceValues(func() (all []source, err error) {
+	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -60,11 +69,8 @@ func sources(t *testing.T) []source {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatalf("reading the source tree: %v", err)
-	}
-	return all
-}
+	return all, err
+})
 
 func skipDir(name string) bool {
 	return name == "testdata" || name == "node_modules" || (len(name) > 2 && strings.HasPrefix(name, "."))
