@@ -7,13 +7,17 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kversion"
 )
 
 // admin asks a broker how far groups have come, and who is open.
 type admin struct{ client *kgo.Client }
 
 func newAdmin(addr string) (admin, error) {
-	client, err := kgo.NewClient(kgo.SeedBrokers(addr))
+	versions := kversion.Stable()
+	versions.SetMaxKeyVersion(int16(kmsg.OffsetCommit), 9) // newer ones name topics by ids (KIP-848)
+	versions.SetMaxKeyVersion(int16(kmsg.OffsetFetch), 9)
+	client, err := kgo.NewClient(kgo.SeedBrokers(addr), kgo.MaxVersions(versions))
 	return admin{client}, err
 }
 
@@ -99,9 +103,8 @@ func (a admin) remove(ctx context.Context, topics ...string) error {
 	return nil
 }
 
-// end is how many records a topic has, of all its partitions; none of them is of
-// a transaction, or gone.
-func (a admin) end(ctx context.Context, topic string, partitions int) (all int64, _ error) {
+// ends are the offsets after the last records of a topic, by partition.
+func (a admin) ends(ctx context.Context, topic string, partitions int) (map[int32]int64, error) {
 	t := kmsg.NewListOffsetsRequestTopic()
 	t.Topic = topic
 	for p := range int32(partitions) {
@@ -113,15 +116,49 @@ func (a admin) end(ctx context.Context, topic string, partitions int) (all int64
 	req.ReplicaID, req.Topics = -1, []kmsg.ListOffsetsRequestTopic{t}
 	resp, err := req.RequestWith(ctx, a.client)
 	if err != nil {
-		return 0, fmt.Errorf("asking for the end of %s: %w", topic, err)
+		return nil, fmt.Errorf("asking for the end of %s: %w", topic, err)
+	}
+	found := map[int32]int64{}
+	for _, t := range resp.Topics {
+		for _, p := range t.Partitions {
+			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+				return nil, fmt.Errorf("asking for the end of %s-%d: %w", topic, p.Partition, err)
+			}
+			found[p.Partition] = p.Offset
+		}
+	}
+	return found, nil
+}
+
+// commit commits offsets for a group that has no members.
+func (a admin) commit(ctx context.Context, group, topic string, offsets map[int32]int64) error {
+	t := kmsg.NewOffsetCommitRequestTopic()
+	t.Topic = topic
+	for partition, offset := range offsets {
+		p := kmsg.NewOffsetCommitRequestTopicPartition()
+		p.Partition, p.Offset = partition, offset
+		t.Partitions = append(t.Partitions, p)
+	}
+	req := kmsg.NewPtrOffsetCommitRequest()
+	req.Group, req.Topics = group, append(req.Topics, t)
+	resp, err := req.RequestWith(ctx, a.client)
+	if err != nil {
+		return fmt.Errorf("committing where %s begins: %w", group, err)
 	}
 	for _, t := range resp.Topics {
 		for _, p := range t.Partitions {
 			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
-				return 0, fmt.Errorf("asking for the end of %s-%d: %w", topic, p.Partition, err)
+				return fmt.Errorf("committing where %s begins in partition %d: %w", group, p.Partition, err)
 			}
-			all += p.Offset
 		}
 	}
-	return all, nil
+	return nil
+}
+
+// sum is how many records offsets are, of partitions that begin with 0.
+func sum(offsets map[int32]int64) (all int64) {
+	for _, o := range offsets {
+		all += o
+	}
+	return all
 }

@@ -46,8 +46,6 @@ func (v *visit) look(ctx context.Context, j job, workers *crew) (c census, err e
 		return c, err
 	}
 	offsets, err := v.admin.committed(ctx, j.group, j.input, v.size.partitions)
-	for _, o := range offsets {
-		c.done += o
-	}
+	c.done = sum(offsets)
 	return c, err
 }

@@ -30,7 +30,7 @@ const (
 // copying has one worker copy what is there, and then what comes.
 func (v *visit) copying(ctx context.Context, c client, name string) (found map[string]float64, err error) {
 	j := job{addr: v.broker.Addr, group: name, input: v.input, output: name, interval: v.interval}
-	if err := load.CreateTopic(ctx, j.addr, j.output); err != nil {
+	if err := v.create(ctx, j.output, load.Partitions); err != nil {
 		return nil, err
 	}
 	workers, err := v.hire(ctx, c, j, 1)
@@ -58,10 +58,11 @@ type moment struct {
 // copyAll waits until the worker has committed all of the input, and tells how
 // fast that went.
 func (v *visit) copyAll(ctx context.Context, j job, workers *crew) (map[string]float64, error) {
-	all, err := v.admin.end(ctx, j.input, load.Partitions)
+	ends, err := v.admin.ends(ctx, j.input, load.Partitions)
 	if err != nil {
 		return nil, err
 	}
+	all := sum(ends)
 	var from, to moment
 	for from.done == 0 || to.done == 0 {
 		m, err := v.moment(ctx, j, workers)
@@ -94,10 +95,7 @@ func (v *visit) moment(ctx context.Context, j job, workers *crew) (m moment, err
 	if err != nil {
 		return m, err
 	}
-	m.at = time.Now()
-	for _, o := range offsets {
-		m.done += o
-	}
+	m.at, m.done = time.Now(), sum(offsets)
 	if m.worker, err = workers.used(); err != nil {
 		return m, err
 	}

@@ -29,6 +29,9 @@ const (
 	copiedRate  = "copied/s"
 )
 
+// Topics that all fleets have, one after the other: each begins at the end.
+const fleetInput, fleetOutput = "fleet-in", "fleet-out"
+
 const (
 	fleetRate = 100 // records a second to each partition: ten for each commit
 	fleetSize = 100 // bytes of each
@@ -41,11 +44,13 @@ const (
 // fleet has so many workers share the partitions of a topic, to which records
 // come at a fixed rate, and counts what the broker is asked for.
 func (v *visit) fleet(ctx context.Context, c client, name string, count int) (found map[string]float64, err error) {
-	j := job{addr: v.broker.Addr, group: name, input: name + "-in", output: name, interval: v.interval}
-	for _, topic := range []string{j.input, j.output} {
-		if err := load.CreateTopicOf(ctx, j.addr, topic, v.size.partitions); err != nil {
-			return nil, err
-		}
+	j := job{addr: v.broker.Addr, group: name, input: fleetInput, output: fleetOutput, interval: v.interval}
+	ends, err := v.admin.ends(ctx, j.input, v.size.partitions)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.admin.commit(ctx, j.group, j.input, ends); err != nil {
+		return nil, err
 	}
 	before, err := v.census(ctx)
 	if err != nil {
@@ -64,7 +69,7 @@ func (v *visit) fleet(ctx context.Context, c client, name string, count int) (fo
 		found, err = v.count(working, j, workers, before)
 		return err
 	})
-	return found, v.end(ctx, workers, work.Wait(), j.input, j.output)
+	return found, v.end(ctx, workers, work.Wait())
 }
 
 // count waits until the fleet is whole, and counts for a while.

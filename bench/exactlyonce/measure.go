@@ -8,6 +8,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+
 	"github.com/skeinstream/skein/bench/internal/load"
 	"github.com/skeinstream/skein/bench/internal/machine"
 	"github.com/skeinstream/skein/bench/internal/peers"
@@ -134,7 +136,7 @@ func (m *measurement) visit(ctx context.Context, p result.Peer, round int) (err 
 // copies fills the input, has it copied once for nothing, so that the broker's
 // Java machine has compiled what it needs, and lets each client copy it.
 func (v *visit) copies(ctx context.Context) error {
-	if err := load.CreateTopic(ctx, v.broker.Addr, v.input); err != nil {
+	if err := v.create(ctx, v.input, load.Partitions); err != nil {
 		return err
 	}
 	v.say("  filling the input")
@@ -157,7 +159,18 @@ func (v *visit) copies(ctx context.Context) error {
 
 // fleets counts each client's, of each number of workers.
 func (v *visit) fleets(ctx context.Context) error {
+	for _, topic := range []string{fleetInput, fleetOutput} {
+		if err := v.create(ctx, topic, v.size.partitions); err != nil {
+			return err
+		}
+	}
 	all := fleetClients()
+	if !v.noisy {
+		v.say("  warming up")
+		if _, err := v.fleet(ctx, all[len(all)-1], v.name("warm"), 2); err != nil {
+			return fmt.Errorf("warming up: %w", err)
+		}
+	}
 	for _, workers := range v.workers {
 		for i := range all {
 			c := all[(i+v.round)%len(all)]
@@ -167,6 +180,25 @@ func (v *visit) fleets(ctx context.Context) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// create makes a topic, and waits until all of it can be asked for: a broker may
+// answer before.
+func (v *visit) create(ctx context.Context, topic string, partitions int) error {
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	if err := load.CreateTopicOf(ctx, v.broker.Addr, topic, partitions); err != nil {
+		return err
+	}
+	for {
+		_, err := v.admin.ends(ctx, topic, partitions)
+		if err == nil || !kerr.IsRetriable(err) {
+			return err
+		}
+		if err := pause(ctx, looksEach); err != nil {
+			return err
+		}
+	}
 }
 
 // name is new to the broker: a try that was disturbed leaves something behind.
@@ -213,5 +245,9 @@ func (v *visit) hire(ctx context.Context, c client, j job, count int) (*crew, er
 // what they leave behind.
 func (v *visit) end(ctx context.Context, workers *crew, err error, topics ...string) error {
 	err = workers.why(err)
-	return errors.Join(err, workers.dismiss(), v.admin.remove(ctx, topics...))
+	err = errors.Join(err, workers.dismiss())
+	if len(topics) > 0 {
+		err = errors.Join(err, v.admin.remove(ctx, topics...))
+	}
+	return err
 }

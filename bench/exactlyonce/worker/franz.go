@@ -45,7 +45,7 @@ func gather(ctx context.Context, interval time.Duration, poll func(context.Conte
 // franzSession copies by a GroupTransactSession, which aborts what a rebalance
 // meets and goes back to what is committed.
 func franzSession(ctx context.Context, a arguments) error {
-	session, err := kgo.NewGroupTransactSession(franzOptions(a, append(reading(a), kgo.TransactionalID(a.name), kgo.RequireStableFetchOffsets())...)...)
+	session, err := kgo.NewGroupTransactSession(franzOptions(a, append(reading(a), kgo.TransactionalID(a.name))...)...)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ type perPartition struct {
 func franzPerPartition(ctx context.Context, a arguments) error {
 	w := &perPartition{a: a, producers: map[int32]*kgo.Client{}}
 	var err error
-	w.member, err = kgo.NewClient(franzOptions(a, append(reading(a), kgo.RequireStableFetchOffsets(), kgo.BlockRebalanceOnPoll(),
+	w.member, err = kgo.NewClient(franzOptions(a, append(reading(a), kgo.BlockRebalanceOnPoll(),
 		kgo.OnPartitionsAssigned(func(_ context.Context, _ *kgo.Client, added map[string][]int32) { report(w.take(added[a.input])) }),
 		kgo.OnPartitionsRevoked(func(_ context.Context, _ *kgo.Client, gone map[string][]int32) { w.drop(gone[a.input]) }),
 		kgo.OnPartitionsLost(func(_ context.Context, _ *kgo.Client, gone map[string][]int32) { w.drop(gone[a.input]) }))...)...)

@@ -83,7 +83,9 @@ func programs() map[[2]string]func(context.Context, arguments) error {
 		{"franz-go", ExactlyOnce}:  franzSession,
 		{"franz-go", AtLeastOnce}:  franzPlain,
 		{"franz-go", PerPartition}: franzPerPartition,
+		{"skein", ExactlyOnce}:     skeinExactlyOnce,
 		{"skein", AtLeastOnce}:     skeinPlain,
+		{"skein", PerPartition}:    skeinPerPartition,
 	}
 }
 

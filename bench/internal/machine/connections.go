@@ -7,14 +7,17 @@ import (
 	"strings"
 )
 
-// Connections is how many TCP connections over IPv4 a server on this machine has
-// on its port.
-func Connections(port int) (int, error) {
-	text, err := os.ReadFile("/proc/net/tcp")
-	if err != nil {
-		return 0, fmt.Errorf("reading connections: %w", err)
+// Connections is how many TCP connections a server on this machine has on its
+// port, whether it listens for IPv4 alone or, as a Java machine, for both.
+func Connections(port int) (count int, _ error) {
+	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return 0, fmt.Errorf("reading connections: %w", err)
+		}
+		count += countConnections(string(text), port)
 	}
-	return countConnections(string(text), port), nil
+	return count, nil
 }
 
 // established is the state of a connection that both sides use.

@@ -81,4 +81,8 @@ func TestConnectionsOfAPortAreThoseOfItsServer(t *testing.T) {
 	if got := countConnections(text, 0x2384); got != 1 {
 		t.Errorf("%d connections, want 1", got)
 	}
+	six := "   0: 0000000000000000FFFF00000100007F:2384 0000000000000000FFFF00000100007F:D2A4 01 00000000:00000000\n"
+	if got := countConnections(six, 0x2384); got != 1 {
+		t.Errorf("%d connections over IPv6, want 1", got)
+	}
 }
