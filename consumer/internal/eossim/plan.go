@@ -1,0 +1,185 @@
+package eossim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/skeinstream/skein/internal/simulation"
+)
+
+const (
+	cooperative = "cooperative-sticky,range"
+	eager       = "range"
+)
+
+// Plan is the script that a seed makes.
+func Plan(seed uint64) *Script {
+	d := simulation.NewDice(seed, "plan")
+	p := &planner{d: d, s: &Script{
+		Seed: seed, Broker: simulation.Pick(d, "skein", "skein", "kafka"), Version: simulation.Pick(d, 1, 2, 2), Fences: d.N(3) == 0,
+		Lost: simulation.Pick(d, 0, 0, 3, 15), Twice: simulation.Pick(d, 0, 0, 3, 20), Late: simulation.Pick(d, 0, 0, 2, 10),
+		Slow: simulation.Pick(d, 0, 0, 5, 20), Poison: simulation.Pick(d, 0, 0, 5, 30),
+		Expire: simulation.Pick(d, 0, 0, 0, 10), Tries: simulation.Pick(d, 1, 2, 5),
+		Topics: []Topic{{"t", int32(1 + d.N(5))}},
+	}}
+	simulation.Pick(d, upgrades, bounces, bounces, statics)(p)
+	p.faults()
+	p.s.Calm = (p.now + d.Between(0, 4*time.Second)).Round(time.Millisecond)
+	slices.SortStableFunc(p.s.Lines, func(a, b Line) int { return int(a.At - b.At) })
+	return p.s
+}
+
+// planner writes a script from its start to its calm.
+type planner struct {
+	d     *simulation.Dice
+	s     *Script
+	now   time.Duration
+	names []string
+}
+
+func (p *planner) line(format string, args ...any) {
+	p.s.Lines = append(p.s.Lines, Line{p.now.Round(time.Millisecond), strings.Fields(fmt.Sprintf(format, args...))})
+}
+
+// wait lets some time pass.
+func (p *planner) wait(least, most time.Duration) { p.now += p.d.Between(least, most) }
+
+func (p *planner) settle() { p.wait(2*time.Second, 8*time.Second) }
+
+func (p *planner) join(spec string) {
+	name := string(rune('a' + len(p.names)))
+	p.names = append(p.names, name)
+	p.line("start %s %s", name, spec)
+}
+
+// starts begins members, in a moment or one after the other.
+func (p *planner) starts(n int, spec string) {
+	apart := simulation.Pick(p.d, 0, 300*time.Millisecond, 3*time.Second)
+	for range n {
+		p.join(spec)
+		p.wait(0, apart)
+	}
+}
+
+// upgrades are rolling bounces between EAGER and COOPERATIVE.
+func upgrades(p *planner) {
+	from, to, times := eager, cooperative, 1+p.d.N(2)
+	switch {
+	case p.s.Broker == "kafka": // where the way back takes two bounces (R-C21)
+		times = 1
+	case p.d.N(3) == 0:
+		from, to = to, from
+	}
+	p.starts(2+p.d.N(2), from)
+	for range times {
+		p.settle()
+		for _, name := range p.names {
+			p.line("%s %s %s", simulation.Pick(p.d, "bounce", "bounce", "kill"), name, to)
+			p.wait(500*time.Millisecond, 5*time.Second)
+		}
+		from, to = to, from
+	}
+}
+
+// bounces are members that come and go.
+func bounces(p *planner) {
+	p.starts(1+p.d.N(3), simulation.Pick(p.d, cooperative, cooperative, eager, "range static", "cooperative-sticky static"))
+	for range 1 + p.d.N(4) {
+		p.settle()
+		if p.d.N(3) == 0 {
+			p.join(strings.Join(p.s.Lines[0].Words[2:], " "))
+			continue
+		}
+		p.line("%s %s", simulation.Pick(p.d, "bounce", "kill", "kill", "rejoin"), simulation.Pick(p.d, p.names...))
+	}
+}
+
+// statics have a group.instance.id, and with it a transactional id that stays.
+func statics(p *planner) {
+	for n := range 2 + p.d.N(2) {
+		p.join(fmt.Sprintf("%s instance=i%d", simulation.Pick(p.d, cooperative, cooperative, eager), n))
+		p.wait(0, 2*time.Second)
+	}
+	for range 1 + p.d.N(4) {
+		p.settle()
+		p.line("%s %s", simulation.Pick(p.d, "bounce", "kill", "kill", "twin"), simulation.Pick(p.d, p.names...))
+	}
+}
+
+// faults strews what goes wrong over the life of a script.
+func (p *planner) faults() {
+	end := p.now + 3*time.Second
+	for range simulation.Pick(p.d, 0, 1, 2, 4, 8) {
+		p.now = p.d.Between(time.Second, end)
+		p.fault(simulation.Pick(p.d, p.begun()...))
+	}
+	p.now = end
+}
+
+// begun are the processes that have begun by now.
+func (p *planner) begun() (names []string) {
+	for _, l := range p.s.Lines {
+		if l.Words[0] == "start" && (l.At <= p.now || len(names) == 0) {
+			names = append(names, l.Words[1])
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (p *planner) fault(name string) {
+	long := p.d.Between(time.Second, 20*time.Second).Round(time.Second)
+	switch p.d.N(11) {
+	case 0, 1:
+		p.line("kill %s", name)
+	case 2, 3:
+		p.line("freeze %s %v", name, long)
+	case 4, 5:
+		p.line("failover %s", simulation.Pick(p.d, "all", "groups", "transactions"))
+	case 6:
+		p.line("cut %s", name)
+	case 7:
+		p.line("rejoin %s", name)
+	case 8:
+		p.line("fence %s", name)
+	case 9:
+		p.line("partitions t %d", p.s.Topics[0].Partitions+int32(1+p.d.N(2)))
+	default:
+		for _, n := range p.begun() {
+			p.line("freeze %s %v", n, long)
+		}
+	}
+}
+
+// smaller are a script's versions without one line, or with a better world.
+func smaller(s *Script) (list []*Script) {
+	but := func(change func(*Script)) {
+		c := *s
+		c.Lines, c.Topics = slices.Clone(s.Lines), slices.Clone(s.Topics)
+		change(&c)
+		list = append(list, &c)
+	}
+	for i := len(s.Lines) - 1; i >= 0; i-- {
+		but(func(c *Script) { c.Lines = slices.Delete(c.Lines, i, i+1) })
+	}
+	for _, number := range []func(*Script) *int{
+		func(c *Script) *int { return &c.Lost }, func(c *Script) *int { return &c.Twice }, func(c *Script) *int { return &c.Late },
+		func(c *Script) *int { return &c.Slow }, func(c *Script) *int { return &c.Poison },
+		func(c *Script) *int { return &c.Expire },
+	} {
+		if *number(s) != 0 {
+			but(func(c *Script) { *number(c) = 0 })
+		}
+	}
+	for i, t := range s.Topics {
+		if t.Partitions > 1 {
+			but(func(c *Script) { c.Topics[i].Partitions-- })
+		}
+	}
+	if s.Calm > time.Second {
+		but(func(c *Script) { c.Calm -= time.Second })
+	}
+	return list
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package eossim
+
+const raced = true
