@@ -122,7 +122,7 @@ func (c Config) check() error {
 	case c.UpgradeFrom != "" && c.Producers != OnePerPartition:
 		return errors.New("there is an UpgradeFrom: brokers before Kafka 2.5 need Producers: OnePerPartition, too")
 	}
-	return c.Poison.check()
+	return errors.Join(c.checkUpgradeFrom(), c.Poison.check())
 }
 
 // work is what the machine is told.

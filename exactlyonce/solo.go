@@ -3,7 +3,6 @@ package exactlyonce
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
@@ -35,8 +34,11 @@ type keeper interface {
 
 // produce makes what the loop produces by. It has its transactional ids when it returns: what another of theirs has left open is ended.
 func (c Config) produce(ctx context.Context) (producing, error) {
+	if err := c.fences(ctx); err != nil {
+		return nil, err
+	}
 	if c.Producers == OnePerPartition {
-		return nil, fmt.Errorf("%w: OnePerPartition is not there yet", kerr.UnsupportedVersion)
+		return newPerPartition(c), nil
 	}
 	p, err := producer.New(c.Producer)
 	if err != nil {
@@ -60,6 +62,8 @@ func gone() context.Context {
 type solo struct {
 	p    *producer.Producer
 	open bool // its transaction is begun
+	// undecided is that the last commit is to be asked for again.
+	undecided bool
 }
 
 func (s *solo) begin(ctx context.Context) error {
@@ -79,11 +83,12 @@ func (s *solo) commit(ctx context.Context, offsets consumer.Offsets, as consumer
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
-	if err := s.p.SendOffsets(ctx, offsets, as); err != nil {
+	// A Commit that has not said what became of the transaction takes no offsets, and none are missing (producer.Commit).
+	if err := s.p.SendOffsets(ctx, offsets, as); err != nil && !(s.undecided && producer.ClassOf(err) == producer.Illegal) {
 		return err
 	}
 	err := s.p.Commit(ctx)
-	s.open = err != nil
+	s.open, s.undecided = err != nil, producer.ClassOf(err) == producer.Retriable
 	return err
 }
 

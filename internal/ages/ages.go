@@ -30,6 +30,11 @@ type Oldest struct {
 // Fences says that every broker can tell the offsets of members apart by their generations.
 func (o Oldest) Fences() bool { return o.Offsets >= Since }
 
+// Unfenced are the releases with transactions that know no generations in them, the oldest first.
+func Unfenced() []string {
+	return []string{"0.11", "1.0", "1.1", "2.0", "2.1", "2.2", "2.3", "2.4"}
+}
+
 func (o Oldest) String() string {
 	if o.Kafka == "" {
 		return o.Broker

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,6 +63,9 @@ func TestEveryReleaseIsKnown(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", release, err)
 			continue
+		}
+		if slices.Contains(Unfenced(), release) == fences {
+			t.Errorf("%s is among those that do not fence: %t", release, !fences)
 		}
 		if oldest.Fences() != fences {
 			t.Errorf("%s: TxnOffsetCommit v%d fences", release, oldest.Offsets)

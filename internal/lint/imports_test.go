@@ -40,11 +40,11 @@ func granted(r room, s source, p string) bool {
 	return hasAnyPrefix(p, r.Others) || s.isTest() && hasAnyPrefix(p, testOnly)
 }
 
-// testMayImport lets a test stand on the disks of internal/vfs, play scripts, go through what guides show, use
+// testMayImport lets a test stand on the disks of internal/vfs, play scripts, go through what guides show, run fleets, use
 // any room that its own room may see anyway through another, and a test of a client
 // stand on a whole broker.
 func testMayImport(room, inner string) bool {
-	return inner == "internal/vfs" || inner == "internal/scripts" || inner == "internal/transcript" ||
+	return inner == "internal/vfs" || inner == "internal/scripts" || inner == "internal/transcript" || inner == "internal/fleet" ||
 		strings.HasPrefix(room, "broker/internal/") && strings.HasPrefix(inner, "broker/internal/") ||
 		slices.Contains([]string{"broker", "client", "assign"}, inner) && slices.Contains(clientRooms, room)
 }

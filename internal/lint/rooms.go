@@ -97,6 +97,7 @@ var rooms = map[string]room{
 
 	"internal/deadline":     {Pure: true},
 	"internal/fence":        {Pure: true},
+	"internal/fleet":        {Rooms: []string{"client", "consumer", "exactlyonce", "producer"}, Others: []string{kgo, kadm}},
 	"internal/group":        {Pure: true, Rooms: []string{"internal/deadline", "internal/machine", "internal/grouptags", "assign"}, Others: []string{kmsg, kerr}},
 	"internal/grouptags":    {Pure: true},
 	"internal/machine":      {Pure: true},
