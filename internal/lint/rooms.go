@@ -91,7 +91,7 @@ var rooms = map[string]room{
 	"consumer/prom":                      {Rooms: []string{"consumer"}, Others: []string{prometheus}},
 
 	"internal/ages":    {Others: []string{kgo, kmsg, kerr, kversion}},
-	"exactlyonce":      {Rooms: []string{"client", "consumer", "internal/fence", "internal/work", "producer"}, Others: []string{kgo, kmsg, kerr, kversion}},
+	"exactlyonce":      {Rooms: []string{"client", "consumer", "internal/ages", "internal/fence", "internal/work", "producer"}, Others: []string{kgo, kmsg, kerr, kversion}},
 	"exactlyonce/prom": {Rooms: []string{"exactlyonce"}, Others: []string{prometheus}},
 	"producer":         {Rooms: []string{"client", "consumer", "internal/ages", "internal/transaction"}, Others: []string{kgo, kmsg, kerr, kversion, xsync}},
 
