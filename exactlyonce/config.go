@@ -23,7 +23,7 @@ type Config struct {
 	Topics  []string
 	Pattern *regexp.Regexp
 	// Producer is its producer's. A Cluster that says nothing is the consumer's. TransactionalID "" is made of the group and Consumer.InstanceID, or
-	// else a random one, which the group is told. TransactionTimeout 0 is 10 s.
+	// else a random one, which the group is told (docs/decision/0010-fencing-the-dead.md). TransactionTimeout 0 is 10 s.
 	Producer producer.Config
 	// Interval is for how long records come into one transaction, which is how long their output is waited for; 0 is 100 ms, less than 0
 	// is one transaction for each batch.
@@ -112,11 +112,11 @@ func (c Config) check() error {
 	case len(c.Topics) > 0 && c.Pattern != nil:
 		return errors.New("there are both Topics and a Pattern: choose one")
 	case c.MaxRecords < 0:
-		return fmt.Errorf("MaxRecords is %d: 0 is no bound", c.MaxRecords)
+		return fmt.Errorf("a bound of %d MaxRecords: 0 is none", c.MaxRecords)
 	case c.Concurrency < 1:
 		return fmt.Errorf("Concurrency is %d: it takes one call at least", c.Concurrency)
 	case c.DrainTimeout < 0:
-		return fmt.Errorf("DrainTimeout is %v: 0 is 30 s", c.DrainTimeout)
+		return fmt.Errorf("a DrainTimeout of %v: 0 is 30 s", c.DrainTimeout)
 	case c.Interval >= c.Producer.TransactionTimeout:
 		return fmt.Errorf("Interval %v leaves a transaction no time within TransactionTimeout %v: a tenth of it is plenty", c.Interval, c.Producer.TransactionTimeout)
 	case c.UpgradeFrom != "" && c.Producers != OnePerPartition:

@@ -177,6 +177,7 @@ type node struct {
 	mu    sync.Mutex
 	cut   bool
 	conns []net.Conn
+	line  *node // whose line it is that is cut, if it is not its own
 
 	told  []string // ends of transactions, in words
 	under []string // records of the transaction that is open
@@ -197,6 +198,10 @@ func (n *node) dial(ctx context.Context, network, address string) (net.Conn, err
 
 // crashes takes the broker from it, for good: nothing that it still does is of any effect.
 func (n *node) crashes() {
+	if n.line != nil {
+		n.line.crashes()
+		return
+	}
 	n.mu.Lock()
 	n.cut = true
 	for _, conn := range n.conns {
@@ -207,6 +212,10 @@ func (n *node) crashes() {
 }
 
 func (n *node) mends() {
+	if n.line != nil {
+		n.line.mends()
+		return
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.cut = false
@@ -277,7 +286,11 @@ func (n *node) listens(h *Hooks) {
 			}
 		}
 	}
+	also := h.Committed
 	h.Committed = func(t Transaction) {
+		if also != nil {
+			also(t)
+		}
 		if t.Records > 0 {
 			end(fmt.Sprintf("committed %d", t.Records), true)
 		}

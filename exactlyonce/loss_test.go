@@ -20,6 +20,7 @@ type thief struct {
 	key   kmsg.Key
 	after bool // the answer: the broker has done it
 	every int
+	slow  time.Duration // answers come that late, and none is taken
 
 	mu   sync.Mutex
 	seen int
@@ -49,18 +50,23 @@ func (th *thief) dial(ctx context.Context, network, address string) (net.Conn, e
 		_, _ = to.Close(), from.Close()
 	}
 	go pass(broker, inside, func(frame []byte) bool {
-		if kmsg.Key(binary.BigEndian.Uint16(frame)) != th.key || !th.takes() {
+		if kmsg.Key(binary.BigEndian.Uint16(frame)) != th.key || th.slow == 0 && !th.takes() {
 			return true
 		}
 		mu.Lock()
 		defer mu.Unlock()
 		taken[binary.BigEndian.Uint32(frame[4:])] = true
-		return th.after
+		return th.after || th.slow > 0
 	})
 	go pass(inside, broker, func(frame []byte) bool {
 		mu.Lock()
-		defer mu.Unlock()
-		return !taken[binary.BigEndian.Uint32(frame)]
+		is := taken[binary.BigEndian.Uint32(frame)]
+		mu.Unlock()
+		if is && th.slow > 0 {
+			<-time.After(th.slow)
+			return true
+		}
+		return !is
 	})
 	return client, nil
 }

@@ -1,9 +1,7 @@
 package exactlyonce
 
 import (
-	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -34,6 +32,7 @@ type Processor struct {
 	process  Func
 	log      *slog.Logger
 	consumer *consumer.Consumer
+	fencer   *fencer
 	loop     *loop
 	figures  figures
 	ran      atomic.Bool
@@ -62,11 +61,22 @@ func New(cfg Config, process Func) (*Processor, error) {
 	p.figures.s.Aborted = map[Reason]int64{}
 	p.loop = newLoop(p)
 	settings := p.loop.listen(cfg.Consumer)
-	p.cfg.Producer.TransactionalID = cmp.Or(cfg.Producer.TransactionalID, cfg.Consumer.Group+"-"+cmp.Or(cfg.Consumer.InstanceID, rand.Text()))
+	if cfg.Producers == OnePerMember {
+		p.fencer = newFencer(settings, cfg.Producer.TransactionalID, cfg.Producer.TransactionTimeout, p.log)
+		p.cfg.Producer.TransactionalID = p.fencer.ID()
+		settings = p.fencer.Consumer(settings)
+	}
 	if p.consumer, err = consumer.New(settings); err != nil {
+		p.closeFencer()
 		return nil, err
 	}
 	return p, nil
+}
+
+func (p *Processor) closeFencer() {
+	if p.fencer != nil {
+		p.fencer.Close()
+	}
 }
 
 // Consumer is the processor's consumer: to ask. Subscribe, Poll, commits and Close are the processor's.
@@ -79,6 +89,7 @@ func (p *Processor) Run(ctx context.Context) error {
 	if p.ran.Swap(true) {
 		return errors.New("running exactly-once processing: a Processor runs once")
 	}
+	defer p.closeFencer()
 	l, spared := p.lives(ctx)
 	defer spared()
 	err := p.loop.run(l)
