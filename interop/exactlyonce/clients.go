@@ -30,6 +30,7 @@ type client struct {
 	short    bool   // others have to wait until its transactions are out of time
 	lacks    string // what it cannot do, so that its program goes around it
 	byLine   bool   // it goes nowhere but to its bootstrap address, so that its network can be cut
+	unit     string // what it tells of; empty: transactions
 	command  commandFor
 }
 
@@ -50,8 +51,11 @@ func allClients(goWorker string) []client {
 			command: func(ctx context.Context, args ...string) (*exec.Cmd, error) {
 				return peer.Python(ctx, "exactlyonce_confluent.py", args...)
 			}},
-		franzClient(goWorker, "franz-go 1.22.3", "franz-go"),
-		franzClient(goWorker, "franz-go 1.22.3 as before KIP-890", "franz-go-39"),
+		lineClient(goWorker, "franz-go 1.22.3", "franz-go", byGroup),
+		lineClient(goWorker, "franz-go 1.22.3 as before KIP-890", "franz-go-39", byGroup),
+		ourClient(goWorker, ours, "skein", byGroup),
+		ourClient(goWorker, oursParallel, "skein-parallel", byGroup),
+		ourClient(goWorker, oursByPartition, "skein", byPartition),
 		saramaClient(goWorker, "sarama 1.61.1", byPartition),
 		saramaClient(goWorker, "sarama 1.61.1 with the group's metadata", byGroup),
 		{name: "kafkajs 2.2.4", fence: byPartition, assignor: "roundrobin", moments: withinTransactions,
@@ -78,9 +82,24 @@ func goClient(program, name, library, fence string) client {
 		}}
 }
 
-func franzClient(program, name, library string) client {
-	c := goClient(program, name, library, byGroup)
+// Names of package exactlyonce as a worker.
+const (
+	ours            = "skein exactlyonce"
+	oursParallel    = "skein exactlyonce with a call for each partition"
+	oursByPartition = "skein exactlyonce with a producer for each partition"
+)
+
+func lineClient(program, name, library, fence string) client {
+	c := goClient(program, name, library, fence)
 	c.byLine = true
+	return c
+}
+
+// ourClient has transactional ids that die with its workers. If who is about to
+// fence one is killed, too, others wait until it is out of time.
+func ourClient(program, name, library, fence string) client {
+	c := lineClient(program, name, library, fence)
+	c.unit, c.short = "calls", true
 	return c
 }
 

@@ -156,7 +156,7 @@ func passed(t *testing.T, l *life, name string, records int, since time.Time) {
 		return
 	}
 	ends := l.seen.total(l.slots()...)
-	transactions := fmt.Sprintf("%d transactions committed, %d aborted, %d cut off", ends[committed], ends[aborted], ends[""])
+	transactions := fmt.Sprintf("%d %s committed, %d aborted, %d cut off", ends[committed], cmp.Or(l.a.client().unit, "transactions"), ends[aborted], ends[""])
 	if len(l.a.client().moments) == 1 {
 		transactions = "its own transactions and state"
 	}
@@ -165,6 +165,6 @@ func passed(t *testing.T, l *life, name string, records int, since time.Time) {
 		more = fmt.Sprintf(", cut off %d, replaced %d", l.cuts, l.bounces)
 	}
 	report.Note(t, report.Shown, "exactly once, "+name, "%d records, %s; workers killed %d times, frozen %d%s, the broker killed %d times, %d workers gave up",
-		records, transactions, l.kills, l.freezes, more, l.crashes, len(l.gaveUp))
+		records, transactions, l.kills, l.freezes, more, l.crashes, l.a.gaveUp+l.b.gaveUp)
 	t.Logf("in %v", time.Since(since).Round(100*time.Millisecond))
 }

@@ -94,7 +94,11 @@ func (s *source) wrote(r *kgo.Record, err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.inputs[r.Partition] = append(s.inputs[r.Partition], r.Offset)
+	had := s.inputs[r.Partition]
+	if n := len(had); n > 0 && had[n-1] >= r.Offset {
+		s.failed("input %d of partition %d is at offset %d, behind the next", n, r.Partition, r.Offset)
+	}
+	s.inputs[r.Partition] = append(had, r.Offset)
 }
 
 // spoil aborts a transaction in every partition again and again, and once more

@@ -9,6 +9,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,6 +32,7 @@ const (
 
 	shortTransaction = 4 * time.Second  // of a worker that nobody comes back for
 	longTransaction  = 30 * time.Second // of others: they are fenced before it is over
+	forever          = 2 * patience     // of who must be fenced: who waits for its end fails
 )
 
 // life is a group of two workers on a broker of its own.
@@ -65,6 +68,7 @@ type slot struct {
 	clients  []client // in turn
 	line     *line    // to the broker; nil: its workers go there directly
 	born     int
+	gaveUp   int
 	timeout  time.Duration
 	worker   *worker // nil: none is to be there
 }
@@ -75,7 +79,7 @@ func newLife(t *testing.T, tools *kafka.Tools, seed uint64, broker string, a, b 
 	t.Helper()
 	t.Logf("seed %d", seed)
 	work := job{group, inputTopic, outputTopic}
-	l := &life{t: t, tools: tools, dir: t.TempDir(), seen: newObserver(), random: rand.New(rand.NewPCG(seed, 6)), began: time.Now(),
+	l := &life{t: t, tools: tools, dir: kept(t), seen: newObserver(), random: rand.New(rand.NewPCG(seed, 6)), began: time.Now(),
 		a: &slot{name: "a", job: work, clients: a}, b: &slot{name: "b", job: work, clients: b}}
 	l.broker = target.StartNamed(t, broker, map[string]string{
 		"group.initial.rebalance.delay.ms": "300", "group.min.session.timeout.ms": "1000",
@@ -94,13 +98,33 @@ func newLife(t *testing.T, tools *kafka.Tools, seed uint64, broker string, a, b 
 	return l
 }
 
+// envKeep names the environment variable that gives a directory in which all that
+// workers say is kept.
+const envKeep = "SKEIN_INTEROP_KEEP"
+
+func kept(t *testing.T) string {
+	t.Helper()
+	keep := os.Getenv(envKeep)
+	if keep == "" {
+		return t.TempDir()
+	}
+	dir, err := os.MkdirTemp(keep, strings.NewReplacer("/", "-", " ", "-").Replace(t.Name())+"-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("all that workers say is in %s", dir)
+	return dir
+}
+
 // end stops what still runs.
 func (l *life) end() {
 	for _, s := range l.everyone() {
 		if s.worker != nil {
 			s.worker.kill()
-			if l.t.Failed() {
-				l.t.Logf("%s said:\n%s", s.worker.name, s.worker.said())
+		}
+		for born := range s.born {
+			if name := fmt.Sprint(s.name, born+1); l.t.Failed() {
+				l.t.Logf("%s said:\n%s", name, said(l.dir, name))
 			}
 		}
 	}
@@ -120,7 +144,7 @@ func (l *life) start(s *slot, timeout time.Duration) {
 	l.t.Helper()
 	s.born++
 	c := s.client()
-	if c.short {
+	if c.short && timeout != forever {
 		timeout = shortTransaction
 	}
 	name, id := fmt.Sprint(s.name, s.born), s.job.group+"-"+s.name
@@ -151,6 +175,7 @@ func (l *life) revive() error {
 		if !gaveUp || s.worker.err != nil {
 			return fmt.Errorf("%s ended: %v: %s", s.worker.name, s.worker.err, s.worker.said())
 		}
+		s.gaveUp++
 		l.gaveUp = append(l.gaveUp, s.worker.name+": "+reason)
 		if len(l.gaveUp) > maxGaveUp {
 			return fmt.Errorf("workers give up again and again: %q", l.gaveUp[maxGaveUp-5:])

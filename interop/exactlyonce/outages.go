@@ -43,14 +43,14 @@ func (l *life) interrupt(s *slot, how outage) {
 }
 
 // bounce replaces a slot's worker as a rolling upgrade does.
-func (l *life) bounce(s *slot) {
+func (l *life) bounce(s *slot, timeout time.Duration) {
 	l.t.Helper()
 	l.hears(s, began)
 	left, name := time.Now(), s.worker.name
 	l.leave(s)
 	l.bounces++
 	l.log(left, "%s has left", name)
-	l.start(s, s.timeout)
+	l.start(s, timeout)
 	l.works(s)
 }
 
@@ -65,7 +65,7 @@ func (l *life) storm() {
 	case 1:
 		l.interrupt(s, how)
 	case 2:
-		l.bounce(s)
+		l.bounce(s, s.timeout)
 	case 3:
 		l.round()
 	}

@@ -55,18 +55,23 @@ const (
 )
 
 func startWorker(seen *observer, dir, name string, cmd *exec.Cmd) (*worker, error) {
-	p, err := proc.StartPiped(cmd, name, filepath.Join(dir, name+".stderr"))
+	said, err := os.Create(filepath.Join(dir, name+".stdout"))
+	if err != nil {
+		return nil, err
+	}
+	p, err := proc.StartPiped(cmd, name, errorsOf(dir, name))
 	if err != nil {
 		return nil, err
 	}
 	w := &worker{name: name, cmd: cmd, input: p.Input, errors: p.Errors, over: make(chan struct{})}
-	go w.listen(p.Output, seen)
+	go w.listen(p.Output, said, seen)
 	return w, nil
 }
 
 // listen reads what it says until the process has ended.
-func (w *worker) listen(output io.Reader, seen *observer) {
-	lines := bufio.NewScanner(output)
+func (w *worker) listen(output io.Reader, said io.WriteCloser, seen *observer) {
+	defer said.Close()
+	lines := bufio.NewScanner(io.TeeReader(output, said))
 	for lines.Scan() {
 		if err := seen.hear(w.name, lines.Text()); err != nil {
 			seen.fail("%s: %v", w.name, err)
@@ -101,10 +106,14 @@ func (w *worker) thaw() error   { return w.cmd.Process.Signal(syscall.SIGCONT) }
 func (w *worker) leave() { w.input.Close() }
 
 // said is the end of what it wrote to standard error.
-func (w *worker) said() string {
-	text, _ := os.ReadFile(w.errors.Name())
+func (w *worker) said() string { return said(filepath.Dir(w.errors.Name()), w.name) }
+
+func said(dir, worker string) string {
+	text, _ := os.ReadFile(errorsOf(dir, worker))
 	return strings.TrimSpace(string(text[max(0, len(text)-3000):]))
 }
+
+func errorsOf(dir, worker string) string { return filepath.Join(dir, worker+".stderr") }
 
 // settings are what a worker is told, but for who it is.
 type settings struct {

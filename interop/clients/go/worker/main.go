@@ -70,6 +70,10 @@ func run(args []string) error {
 		return franz(ctx, a, asBefore890)
 	case "sarama":
 		return saramaWorker(ctx, a)
+	case "skein":
+		return skein(ctx, a, 1)
+	case "skein-parallel":
+		return skein(ctx, a, a.partitions)
 	}
 	return fmt.Errorf("no library %q", args[0])
 }
