@@ -17,7 +17,7 @@ import (
 type member struct {
 	p      *process
 	w      *world
-	number int
+	called string
 	spec   spec
 	id     string // transactional
 	life   *simulation.Life
@@ -39,7 +39,7 @@ func (m *member) connect() {
 
 func newMember(p *process) *member {
 	m := &member{
-		p: p, w: p.w, number: p.count, spec: p.spec, id: p.transactionalID(), life: p.w.net.Live(), dice: p.dice, places: map[partition]*place{},
+		p: p, w: p.w, called: fmt.Sprintf("%s.%d", p.name, p.count), spec: p.spec, id: p.transactionalID(), life: p.w.net.Live(), dice: p.dice, places: map[partition]*place{},
 	}
 	m.connect()
 	m.group.brain = p.spec.membership()
@@ -50,7 +50,7 @@ func newMember(p *process) *member {
 	return m
 }
 
-func (m *member) name() string { return fmt.Sprintf("%s.%d", m.p.name, m.number) }
+func (m *member) name() string { return m.called }
 
 // begin subscribes and starts the loop, which makes a producer first.
 func (m *member) begin() {

@@ -104,7 +104,7 @@ func (m *member) fetch(at partition) {
 	pl.fetching = true
 	turn := pl.turn
 	m.send(cluster.Fetch{At: at, From: pl.next, Most: fetchMost, Dirty: m.w.seams.dirty}, func(resp any, err error) {
-		pause := m.dice.Between(30*time.Millisecond, 400*time.Millisecond)
+		pause := m.dice.Between(50*time.Millisecond, 700*time.Millisecond)
 		if m.places[at] != pl {
 			return
 		}
