@@ -415,3 +415,56 @@ func TestAnswers(t *testing.T) {
 		}
 	}
 }
+
+// Who reads what is committed waits for whatever is open before it. When a Run dies in the middle of a transaction, readers of its output go on as soon as
+// its session has ended and it is fenced, as one with an id that the user has chosen is not.
+func TestReadersOfTheDeadGoOn(t *testing.T) {
+	for _, fences := range []bool{true, false} {
+		inBubble(t, 2, func(w *world) {
+			cfg := w.config()
+			cfg.Producer.TransactionTimeout = fenceTimeout
+			named := func(id string) Config {
+				cfg := cfg
+				if !fences {
+					cfg.Producer.TransactionalID = id
+				}
+				return cfg
+			}
+			dead := w.runs("a", named("a"), func(ctx context.Context, b consumer.Batch, out *Out) error {
+				err := copies(ctx, b, out)
+				<-ctx.Done() // with its transaction open
+				return err
+			})
+			alive := w.runs("b", named("b"), nil)
+			pass(5 * time.Second)
+			w.writes(5)
+			pass(time.Second)
+			dead.crashes()
+			pass(fenceSession + 4*time.Second)
+			if stands := w.stands("out"); stands == fences {
+				t.Errorf("fenced: %t; a transaction is open in the output: %t", fences, stands)
+			}
+			pass(2 * fenceTimeout)
+			w.judges()
+			dead.quit()
+			alive.ends()
+			w.ok(<-dead.err)
+		})
+	}
+}
+
+// stands says that a transaction is open in a topic.
+func (w *world) stands(topic string) bool {
+	w.t.Helper()
+	admin := kadm.NewClient(w.admin)
+	ends, err := admin.ListEndOffsets(context.Background(), topic)
+	w.ok(err)
+	stable, err := admin.ListCommittedOffsets(context.Background(), topic)
+	w.ok(err)
+	open := false
+	ends.Each(func(o kadm.ListedOffset) {
+		s, _ := stable.Lookup(topic, o.Partition)
+		open = open || s.Offset != o.Offset
+	})
+	return open
+}
