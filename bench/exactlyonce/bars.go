@@ -53,8 +53,8 @@ func (f *findings) ofFleets(broker string, workers []int) (all []verdict) {
 			all = append(all, verdict{got == float64(n), fmt.Sprintf("%d workers have %.0f producers", n, got)})
 		}
 		for _, others := range []string{oursPartition, perPartitionPeer} {
-			if got := of(ours, requests) / of(others, requests); !math.IsNaN(got) {
-				all = append(all, verdict{got < 1, fmt.Sprintf("%d workers ask coordinators for %.2f times as much as those of %s", n, got, others)})
+			if got := of(ours, perThousand) / of(others, perThousand); !math.IsNaN(got) {
+				all = append(all, verdict{got < 1, fmt.Sprintf("%d workers ask coordinators for %.2f times as much, a record, as those of %s", n, got, others)})
 			}
 		}
 	}

@@ -22,7 +22,8 @@ const (
 	addingOffs  = "AddOffsetsToTxn/s"
 	offsetsOf   = "TxnOffsetCommit/s"
 	endings     = "EndTxn/s"
-	requests    = "requests/s" // of all kinds
+	requests    = "requests/s"          // of all kinds
+	perThousand = "requests a thousand" // of records that were copied
 	brokerShare = "broker CPU share"
 	workerShare = "worker CPU share"
 	resident    = "resident"
@@ -93,6 +94,7 @@ func (v *visit) count(ctx context.Context, j job, workers *crew, before census) 
 	}
 	maps.DeleteFunc(to.ids, func(id string, _ bool) bool { return before.ids[id] })
 	found := to.since(from)
+	found[perThousand] = 1000 * found[requests] / found[copiedRate]
 	found[producers] = float64(len(to.ids))
 	found[connections] = float64(to.connections - before.connections)
 	found[inits] = float64(from.requests.Since(before.requests)["initproducerid"])

@@ -56,14 +56,15 @@ func (m *measurement) writeFleets(out io.Writer, broker result.Peer) {
 			if !begun {
 				heading(out, fmt.Sprintf("Workers share %d partitions, %d records a second to each, on %s", m.size.partitions, fleetRate, broker.Title()),
 					"workers", "of", "producers", "InitProducerId", "AddPartitionsToTxn/s", "AddOffsetsToTxn/s", "TxnOffsetCommit/s", "EndTxn/s", "all requests/s",
-					"connections", "broker CPU (%)", "workers' CPU (%)", "workers' memory (MB)", "copied/s")
+					"a thousand records", "connections", "broker CPU (%)", "workers' CPU (%)", "workers' memory (MB)", "copied/s")
 				begun = true
 			}
 			fmt.Fprintf(out, "| %d | %s |", workers, c.name)
-			for _, column := range []string{producers, inits, addingParts, addingOffs, offsetsOf, endings, requests, connections} {
+			for _, column := range []string{producers, inits, addingParts, addingOffs, offsetsOf, endings, requests} {
 				fmt.Fprintf(out, " %.0f |", of(column))
 			}
-			fmt.Fprintf(out, " %.0f | %.0f | %.0f | %.0f |\n", 100*of(brokerShare), 100*of(workerShare), of(resident), of(copiedRate))
+			fmt.Fprintf(out, " %s | %.0f | %.0f | %.0f | %.0f | %.0f |\n", result.Number(of(perThousand)), of(connections),
+				100*of(brokerShare), 100*of(workerShare), of(resident), of(copiedRate))
 		}
 	}
 }
