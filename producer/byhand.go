@@ -3,6 +3,7 @@ package producer
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -19,6 +20,8 @@ func (p *Producer) byHand(ctx context.Context, s transaction.Step) transaction.A
 		return p.commitOffsets(ctx, s)
 	case transaction.EndByHand:
 		return p.endByHand(ctx, s)
+	case transaction.Look:
+		return p.look(ctx)
 	case transaction.Fence:
 		return p.prove(ctx, s)
 	}
@@ -97,6 +100,31 @@ func (p *Producer) endByHand(ctx context.Context, s transaction.Step) transactio
 
 // explicitEnd is the newest EndTxn that leaves the epoch as it is.
 const explicitEnd = 4
+
+// look asks whose transaction is open (KIP-664).
+func (p *Producer) look(ctx context.Context) transaction.Answer {
+	req := kmsg.NewPtrDescribeTransactionsRequest()
+	req.TransactionalIDs = []string{p.cfg.TransactionalID}
+	at := p.ownCoordinator()
+	if err := p.has(ctx, at, req, 0); err != nil {
+		return transaction.Answer{Err: err}
+	}
+	resp, err := p.ask(ctx, at, req)
+	if err != nil {
+		return transaction.Answer{Err: err}
+	}
+	states := resp.(*kmsg.DescribeTransactionsResponse).TransactionStates
+	if len(states) == 0 || states[0].ErrorCode == kerr.TransactionalIDNotFound.Code {
+		return transaction.Answer{}
+	}
+	s := states[0]
+	if strings.HasPrefix(s.State, "Prepare") {
+		return transaction.Answer{Err: fmt.Errorf("the transaction is being ended: %w", kerr.ConcurrentTransactions)}
+	}
+	a := p.answered(at, req, s.ErrorCode)
+	a.ID, a.Epoch, a.Ongoing = s.ProducerID, s.ProducerEpoch, s.State == "Ongoing"
+	return a
+}
 
 // provenSince is the InitProducerId of Kafka 2.5, which takes the producer id and epoch of who asks (KIP-360). An older one would fence
 // whoever has come since.

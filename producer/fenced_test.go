@@ -209,3 +209,55 @@ func TestFenceOthers(t *testing.T) {
 		is(w.t, dead.Commit(background), Fatal, ErrFenced)
 	})
 }
+
+// A zombie that is refused, at any request, ends nothing of its successor: Kafka would abort the transaction that is open if it asked for another epoch.
+func TestAZombieEndsNothingOfItsSuccessor(t *testing.T) {
+	inBoth(t, nil, func(w *world) {
+		w.topic("out", 1)
+		w.topic("other", 1)
+		for _, act := range []func(*Producer) error{
+			func(p *Producer) error { return p.Commit(background) },
+			func(p *Producer) error { return p.Abort(background) },
+			func(p *Producer) error {
+				_ = p.SendSync(background, record("other", "late"))
+				_ = p.Commit(background)
+				return p.Abort(background)
+			},
+		} {
+			old, next := w.transactional(), w.transactional()
+			ok(w.t, old.Begin(background))
+			sends(w.t, old, "out", "old")
+			ok(w.t, next.Begin(background))
+			sends(w.t, next, "out", "new")
+			before := w.count(kmsg.InitProducerID)
+			is(w.t, act(old), Fatal, ErrFenced)
+			if n := w.count(kmsg.InitProducerID) - before; n > 0 {
+				w.t.Errorf("%d InitProducerId were sent while the successor's transaction was open", n)
+			}
+			ok(w.t, next.Commit(background))
+			closes(w.t, old)
+			closes(w.t, next)
+		}
+		w.has("out", "new", "new", "new")
+	})
+}
+
+// A partition that comes into a transaction which the broker has given up already: told, and gone on.
+func TestANewPartitionAfterATimeout(t *testing.T) {
+	inBoth(t, nil, func(w *world) {
+		w.topic("out", 1)
+		w.topic("other", 1)
+		p := w.producer(Config{TransactionalID: "id", TransactionTimeout: 2 * time.Second})
+		defer closes(w.t, p)
+		ok(w.t, p.Begin(background))
+		sends(w.t, p, "out", "slow")
+		pass(30 * time.Second)
+		is(w.t, p.SendSync(background, record("other", "late")), AbortAndContinue)
+		ok(w.t, p.Abort(background))
+		ok(w.t, p.Begin(background))
+		sends(w.t, p, "other", "quick")
+		ok(w.t, p.Commit(background))
+		w.has("out")
+		w.has("other", "quick")
+	})
+}

@@ -3,6 +3,7 @@
 package producer
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -99,5 +100,37 @@ func TestAnOldBrokerRefuses(t *testing.T) {
 		is(w.t, old.Commit(background), Fatal, ErrFenced)
 		ok(w.t, next.Commit(background))
 		w.has("out", "new")
+	})
+}
+
+// There the end of a transaction may be lost, too, and records be refused.
+func TestLostEndsAtAnOldBroker(t *testing.T) {
+	inBubble(t, map[string]string{"skein.emulate.kafka.version": "2.4"}, func(w *world) {
+		w.topic("in", 1)
+		w.topic("out", 1)
+		p := w.transactional()
+		defer closes(w.t, p)
+		for i, loses := range []func(kmsg.Key){w.losesAnswer, w.losesRequest, w.losesAnswer} {
+			ok(w.t, p.Begin(background))
+			sends(w.t, p, "out", fmt.Sprint(i))
+			loses(kmsg.EndTxn)
+			ok(w.t, p.Commit(background))
+			ok(w.t, p.Begin(background))
+			sends(w.t, p, "out", "x")
+			loses(kmsg.EndTxn)
+			ok(w.t, p.Abort(background))
+			ok(w.t, p.Begin(background))
+			is(w.t, p.SendSync(background, record("nowhere", "x")), AbortAndContinue)
+			ok(w.t, p.Abort(background))
+			ok(w.t, p.Begin(background))
+			ok(w.t, p.SendUnfencedOffsets(background, "g", offsets("in", int64(i))))
+			loses(kmsg.EndTxn)
+			ok(w.t, p.Commit(background))
+			w.meddles(nil, nil)
+		}
+		w.has("out", "0", "1", "2")
+		if got := w.committed("g", "in"); got != 2 {
+			w.t.Errorf("the offset is %d", got)
+		}
 	})
 }

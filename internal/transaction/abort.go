@@ -37,7 +37,10 @@ func (m *Machine) discarded(a Answer, over bool) {
 	switch {
 	case a.Err != nil:
 		m.waits(a.Err)
-	case over:
+	case over, m.stale, m.broken:
+		m.heal(m.aborted)
+	case !m.implicit && doubtful(m.failure): // the library would ask for a new epoch
+		m.broken = true
 		m.heal(m.aborted)
 	case m.byHand:
 		m.untilAnswered(Step{Act: EndByHand, Version: explicit}, m.abortedByHand)
@@ -60,25 +63,29 @@ func (m *Machine) abortedByHand(a Answer) {
 	}
 }
 
+// abort has the client library abort. If it does not hear of the end, or if it was refused, another client goes on: it would find out by an
+// InitProducerId of its own whether it may, which could fence a successor.
 func (m *Machine) abort() {
-	m.untilAnswered(Step{Act: End}, func(a Answer) {
+	m.do(Step{Act: End}, func(a Answer) {
 		switch {
-		case a.Over:
-			m.stale = true
-			m.waits(a.Err)
-		case a.Err != nil:
-			m.broken = true
-			m.heal(m.aborted)
-		case m.broken:
-			m.heal(m.aborted)
-		default:
-			m.stale = false
+		case a.Err == nil && !m.broken:
 			m.untilAnswered(Step{Act: Load}, m.settled)
+			return
+		case a.Err == nil:
+		case passes(a.Err):
+			m.stale = true
+		default:
+			m.broken = true
 		}
+		if a.Over {
+			m.waits(a.Err)
+			return
+		}
+		m.heal(m.aborted)
 	})
 }
 
-// settled makes sure that the client library can go on. If it has to ask for a new epoch it does so now, which ends what is open.
+// settled makes sure that the client library can go on.
 func (m *Machine) settled(a Answer) {
 	switch {
 	case a.Err == nil:

@@ -24,39 +24,67 @@ func (m *Machine) Begin() error {
 	return nil
 }
 
-// heal sees to it that the client library can go on.
+// heal sees to it that the client library can go on: with another client and epoch, if this one cannot, or does not know what has become of its
+// last request.
 func (m *Machine) heal(then func()) {
-	switch {
-	case m.broken:
+	if m.broken || m.stale {
 		m.raise(then)
-	case m.stale:
-		m.do(Step{Act: End}, func(a Answer) { m.reloaded(a, then) })
-	default:
-		then()
+		return
 	}
+	then()
 }
 
-// raise has the epoch raised by hand.
+// raise has the epoch raised by hand, and goes on with a new client, since the old one does not know of it.
 func (m *Machine) raise(then func()) {
-	m.untilAnswered(Step{Act: Fence}, func(a Answer) { m.raised(a, then) })
+	m.fence(!m.broken, func(a Answer) {
+		switch {
+		case a.Err == nil:
+			m.broken, m.echo, m.stale, m.byHand = false, false, false, false
+			m.do(Step{Act: Renew}, func(a Answer) { m.renewed(a, then) })
+		case a.Over:
+			m.waits(a.Err)
+		case codeOf(a.Err) == kerr.UnsupportedVersion && !m.broken:
+			m.goOnUnproven(then)
+		case fenced(a.Err):
+			m.dies(m.op, m.superseded(a.Err))
+		default:
+			m.dies(m.op, a.Err)
+		}
+	})
 }
 
-// raised goes on with a new client, since the old one does not know of the epoch that a Fence was given.
-func (m *Machine) raised(a Answer, then func()) {
-	switch {
-	case a.Err == nil:
-		m.broken, m.echo, m.stale, m.byHand = false, false, false, false
-		m.do(Step{Act: Renew}, func(a Answer) { m.renewed(a, then) })
-	case a.Over:
-		m.waits(a.Err)
-	case codeOf(a.Err) == kerr.UnsupportedVersion && !m.broken: // before Kafka 2.5 no epoch could be raised
-		m.echo = false
-		m.heal(then)
-	case fenced(a.Err):
-		m.dies(m.op, superseded(a.Err))
-	default:
-		m.dies(m.op, a.Err)
+// goOnUnproven is how it was before Kafka 2.5: what may be late is not kept away, and a library that does not know how its EndTxn ended asks
+// for another epoch without saying which one it had.
+func (m *Machine) goOnUnproven(then func()) {
+	m.echo = false
+	if !m.stale {
+		then()
+		return
 	}
+	m.do(Step{Act: End}, func(a Answer) {
+		if a.Err != nil {
+			m.waits(a.Err)
+			return
+		}
+		m.stale = false
+		then()
+	})
+}
+
+// fence has the broker end what is open in the epoch of the transaction, and give another one, if this is still the producer of its
+// transactional id. Kafka looks at the epoch only where nothing is open; where a successor has a transaction open, it would end that, and fence the
+// successor. So it is looked first. Who has just been told that all is well, or nothing, may do without, on brokers that cannot be asked (before Kafka 3.0).
+func (m *Machine) fence(trusts bool, then func(Answer)) {
+	m.untilAnswered(Step{Act: Look}, func(a Answer) {
+		switch {
+		case a.Err == nil && a.Ongoing && (a.ID != m.id || a.Epoch != m.epoch):
+			then(Answer{Err: fmt.Errorf("a transaction of another epoch is open: %w", kerr.ProducerFenced)})
+		case a.Err == nil, trusts && codeOf(a.Err) == kerr.UnsupportedVersion:
+			m.untilAnswered(Step{Act: Fence}, then)
+		default:
+			then(a)
+		}
+	})
 }
 
 func (m *Machine) renewed(a Answer, then func()) {
@@ -66,20 +94,6 @@ func (m *Machine) renewed(a Answer, then func()) {
 		return
 	}
 	then()
-}
-
-// reloaded is the client library's own way to a new epoch, after an EndTxn of which it does not know how it ended.
-func (m *Machine) reloaded(a Answer, then func()) {
-	switch {
-	case a.Err == nil:
-		m.stale = false
-		then()
-	case a.Over, passes(a.Err):
-		m.waits(a.Err)
-	default:
-		m.broken = true
-		m.heal(then)
-	}
 }
 
 func (m *Machine) load() { m.do(Step{Act: Load}, m.loaded) }
@@ -99,7 +113,7 @@ func (m *Machine) loaded(a Answer) {
 		m.broken, m.healed = true, true
 		m.heal(m.load)
 	case fenced(a.Err):
-		m.dies(m.op, superseded(a.Err))
+		m.dies(m.op, m.superseded(a.Err))
 	default:
 		m.dies(m.op, initAdvice(a.Err))
 	}

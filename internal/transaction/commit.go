@@ -47,7 +47,9 @@ func (m *Machine) drained(a Answer) {
 func (m *Machine) identified(a Answer) {
 	switch {
 	case a.Err == nil && (a.ID != m.id || a.Epoch != m.epoch):
-		m.fails(fmt.Errorf("%w (from %d/%d to %d/%d)", errEpochRaised, m.id, m.epoch, a.ID, a.Epoch))
+		was := m.epoch
+		m.id, m.epoch = a.ID, a.Epoch
+		m.fails(fmt.Errorf("%w (from %d to %d)", errEpochRaised, was, m.epoch))
 	case a.Err == nil:
 		m.sendOffsets(0)
 	case a.Over, passes(a.Err):
@@ -153,7 +155,7 @@ func (m *Machine) refused(err error) {
 // successor it was not. Without, a request that comes late may have opened the transaction anew after its end, and it is that which was
 // given up: decided does not ask then.
 func (m *Machine) prove(refusal, what error) {
-	m.untilAnswered(Step{Act: Fence}, func(a Answer) {
+	m.fence(false, func(a Answer) {
 		switch {
 		case a.Err == nil:
 			m.state, m.broken = ended, true
@@ -163,6 +165,8 @@ func (m *Machine) prove(refusal, what error) {
 		case a.Over:
 			m.state, m.broken = open, true
 			m.fails(refusal)
+		case fenced(a.Err) && what == ErrFenced:
+			m.dies(m.op, m.superseded(refusal))
 		case fenced(a.Err):
 			m.dies(m.op, fmt.Errorf("%w (%w)", what, refusal))
 		default:

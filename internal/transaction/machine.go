@@ -34,7 +34,7 @@ type Machine struct {
 	echo bool
 	// lostEnd says that an EndTxn for the commit has had no answer.
 	lostEnd bool
-	// stale says that the client library does not know how its EndTxn ended. It will ask for a new epoch.
+	// stale says that the client library does not know how its EndTxn ended.
 	stale bool
 	// broken says that the client library cannot go on.
 	broken bool
@@ -180,6 +180,11 @@ func (m *Machine) condemn(op string, err error) {
 }
 
 // superseded is why who is refused as an old producer dies.
-func superseded(err error) error { return fmt.Errorf("%w (%w)", ErrFenced, err) }
+func (m *Machine) superseded(err error) error {
+	if m.id >= 0 && !m.implicit { // the epoch is raised by both, and Kafka tells neither
+		return fmt.Errorf("%w; or, on a broker without KIP-890, the transaction was open for longer than TransactionTimeout (%w)", ErrFenced, err)
+	}
+	return fmt.Errorf("%w (%w)", ErrFenced, err)
+}
 
 func illegal(op string, err error) error { return &Error{op, Illegal, err} }

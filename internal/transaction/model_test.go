@@ -36,6 +36,7 @@ type coordinator struct {
 	history   []int
 	outsider  bool // somebody else has come, or it looks like that
 	impatient bool // a transaction was given up
+	late      bool // what is asked for comes late
 }
 
 func (c *coordinator) ends(commit bool) {
@@ -56,8 +57,17 @@ func (c *coordinator) ends(commit bool) {
 	c.byEpoch = false
 }
 
-// initialise is InitProducerId; an expected epoch below 0 is none.
+// initialise is InitProducerId; an expected epoch below 0 is none. As in Kafka it is not looked at where a transaction is open.
 func (c *coordinator) initialise(expected int16) (int16, error) {
+	if c.phase == ongoing && expected >= 0 && expected != c.epoch {
+		if !c.late {
+			c.t.Fatalf("a zombie has ended a transaction of epoch %d in epoch %d", c.epoch, expected)
+		}
+		c.outsider = true
+		c.ends(false)
+		c.epoch++
+		return 0, kerr.ProducerFenced // 51, and then this
+	}
 	switch {
 	case expected >= 0 && expected == c.last && expected != c.epoch:
 		return c.epoch, nil
@@ -149,6 +159,7 @@ func (c *coordinator) endTxn(epoch int16, commit bool, version int16) (int16, er
 // network loses requests and answers while it is bad, and keeps what was lost, to deliver it later.
 type network struct {
 	t    *rapid.T
+	c    *coordinator
 	bad  bool
 	late []func()
 }
@@ -180,7 +191,9 @@ func (n *network) arrives() {
 	i := rapid.IntRange(0, len(n.late)-1).Draw(n.t, "late")
 	request := n.late[i]
 	n.late = append(n.late[:i:i], n.late[i+1:]...)
+	n.c.late = true
 	request()
+	n.c.late = false
 }
 
 // library is franz-go's client, as far as it matters (its txn.go).

@@ -69,6 +69,11 @@ func (s *shell) act(step Step) (a Answer) {
 		if s.hurried && rapid.IntRange(0, 9).Draw(s.t, "impatient") == 0 {
 			return Answer{Err: errOver, Over: true}
 		}
+	case Look:
+		a.Ongoing, a.Epoch = s.c.phase == ongoing, s.c.epoch
+		if s.n.bad && rapid.IntRange(0, 5).Draw(s.t, "blind") == 0 {
+			a = Answer{Err: errLost}
+		}
 	case AddOffsets, CommitOffsets, EndByHand, Fence:
 		a = s.byHand(step)
 	}
@@ -194,7 +199,7 @@ func (s *shell) dead(err error) bool {
 func TestTransactionsAreWholeOrNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := &coordinator{t: t, last: -1, visible: map[int]int{}}
-		n := &network{t: t}
+		n := &network{t: t, c: c}
 		implicit := rapid.Bool().Draw(t, "KIP-890")
 		upgraded := rapid.IntRange(0, 3).Draw(t, "upgraded") == 0 // the library has seen that the cluster has KIP-890 now
 		s := &shell{t: t, m: New(), c: c, n: n, l: newLibrary(c, n, implicit), implicit: implicit && !upgraded}

@@ -26,6 +26,8 @@ const (
 	// EndByHand sends EndTxn beside the client library, with the id and epoch of the transaction, in exactly Step.Version, or, of versions
 	// before 5, the newest there is.
 	EndByHand
+	// Look asks with DescribeTransactions whose transaction is open. One that is being ended is asked for until it has.
+	Look
 	// Fence sends InitProducerId beside the client library, with the id and epoch of the transaction. It ends what is open.
 	Fence
 	// Renew puts a new client in the place of one that cannot go on.
@@ -54,9 +56,11 @@ type Answer struct {
 	Err error
 	// Over says that the caller waits no longer.
 	Over bool
-	// ID and Epoch are what Load found.
+	// ID and Epoch are what Load found, and Look.
 	ID    int64
 	Epoch int16
+	// Ongoing says, after Look, that they have a transaction open.
+	Ongoing bool
 	// Implicit says, after Load, that partitions come into transactions by themselves, and that EndTxn raises the epoch (KIP-890).
 	Implicit bool
 	// Refused are the errors of partitions, after CommitOffsets.

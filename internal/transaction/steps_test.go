@@ -34,7 +34,7 @@ func plays(m *Machine, call func() error, given answers) (acts []string, err err
 }
 
 func words(s Step) string {
-	names := []string{"return", "load", "open", "drain", "discard", "add-offsets", "commit-offsets", "end", "end-by-hand", "fence", "renew", "pause"}
+	names := []string{"return", "load", "open", "drain", "discard", "add-offsets", "commit-offsets", "end", "end-by-hand", "look", "fence", "renew", "pause"}
 	w := names[s.Act]
 	if s.Act == End || s.Act == EndByHand {
 		w += map[bool]string{true: "(commit)", false: "(abort)"}[s.Commit]
