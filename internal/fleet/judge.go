@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/skeinstream/skein/client"
@@ -55,11 +56,19 @@ func settled(ctx context.Context, admin *kadm.Client, topic string) (int64, erro
 		if at.Offset == end.Offset {
 			return end.Offset, nil
 		}
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-ctx.Done():
-			return 0, fmt.Errorf("waiting for the end of the transactions in %s, open since offset %d: %w", topic, at.Offset, ctx.Err())
+		if err := waits(ctx); err != nil {
+			return 0, fmt.Errorf("waiting for the end of the transactions in %s, open since offset %d: %w", topic, at.Offset, err)
 		}
+	}
+}
+
+// waits is a moment before something is asked again.
+func waits(ctx context.Context) error {
+	select {
+	case <-time.After(100 * time.Millisecond):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -71,8 +80,11 @@ func (j Job) Reached(ctx context.Context, cluster client.Config) (map[int32]int6
 	}
 	defer c.Close()
 	offsets, err := kadm.NewClient(c).FetchOffsets(ctx, j.Group)
+	for kerr.IsRetriable(err) && waits(ctx) == nil { // a coordinator that has just been made
+		offsets, err = kadm.NewClient(c).FetchOffsets(ctx, j.Group)
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("asking how far group %s is: %w", j.Group, err)
 	}
 	at := map[int32]int64{}
 	for partition, o := range offsets[j.From] {
