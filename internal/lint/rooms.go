@@ -90,6 +90,11 @@ var rooms = map[string]room{
 	"consumer/parallel":                  {Rooms: []string{"consumer", "consumer/internal/acks", "consumer/internal/lanes"}},
 	"consumer/prom":                      {Rooms: []string{"consumer"}, Others: []string{prometheus}},
 
+	"examples/wordcount":          {Rooms: []string{"client", "consumer", "examples/internal/*", "exactlyonce", "producer"}},
+	"examples/internal/rehearsal": {Rooms: []string{"broker", "client", "examples/internal/stage"}},
+	"examples/internal/stage":     {Rooms: []string{"broker", "client", "consumer"}, Others: []string{kgo, kadm}},
+	"examples/internal/table":     {Rooms: []string{"client", "consumer"}},
+
 	"internal/ages":    {Others: []string{kgo, kmsg, kerr, kversion}},
 	"exactlyonce":      {Rooms: []string{"client", "consumer", "internal/ages", "internal/fence", "internal/work", "producer"}, Others: []string{kgo, kmsg, kerr, kversion}},
 	"exactlyonce/prom": {Rooms: []string{"exactlyonce"}, Others: []string{prometheus}},
@@ -107,8 +112,8 @@ var rooms = map[string]room{
 	"internal/scripts":      {Rooms: []string{"internal/grouptags"}, Others: []string{kmsg, kerr}},
 	"internal/settings":     {Pure: true, Rooms: []string{"internal/nearest"}},
 	"internal/settings/gen": {Rooms: []string{"internal/settings"}},
-	"internal/simulation":   {Pure: true, Rooms: []string{"internal/machine"}},
 	"internal/transaction":  {Pure: true, Others: []string{kerr}},
+	"internal/simulation":   {Pure: true, Rooms: []string{"internal/machine"}},
 	"internal/transcript":   {Pure: true},
 	"internal/txn":          {Pure: true, Rooms: []string{"internal/deadline", "internal/machine"}, Others: []string{kmsg, kerr}},
 	"internal/work":         {Pure: true},
