@@ -22,7 +22,10 @@ type loop struct {
 }
 
 // poll is a Poll that waits.
-type poll struct{ hold bool }
+type poll struct {
+	hold  bool
+	until time.Time
+}
 
 // step tells the machine what has happened and does what it wants.
 func (m *member) step(in work.Input) {
@@ -74,14 +77,9 @@ func (m *member) act(out work.Output) {
 
 // polls waits for records, and runs callbacks meanwhile.
 func (m *member) polls(out work.Output) {
-	p := &poll{hold: out.Hold}
-	m.loop.poll = p
+	m.loop.poll = &poll{hold: out.Hold, until: out.Until}
 	m.feed(membership.Polled{})
-	m.life.Later(max(0, out.Until.Sub(m.w.Now)), func() {
-		if m.loop.poll == p && !m.group.running {
-			m.answerPoll()
-		}
-	})
+	m.life.Later(max(0, out.Until.Sub(m.w.Now)), m.attend)
 }
 
 // attend goes on with what waits: callbacks first, then records.
@@ -94,7 +92,7 @@ func (m *member) attend() {
 	case l.poll == nil:
 	case g.callback != nil:
 		m.run()
-	case l.quits, g.fatal != nil, !l.poll.hold && m.ready():
+	case l.quits, g.fatal != nil, !l.poll.hold && m.ready(), !m.w.Now.Before(l.poll.until):
 		m.answerPoll()
 	}
 }

@@ -2,6 +2,7 @@ package eossim
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -267,6 +268,8 @@ func (p *producing) byHand(s transaction.Step, answer func(transaction.Answer)) 
 			a.Err = kerr.ErrorForCode(r.ErrorCode)
 		case *kmsg.InitProducerIDResponse:
 			a.Err = kerr.ErrorForCode(r.ErrorCode)
+		case *kmsg.DescribeTransactionsResponse:
+			looked(&a, r.TransactionStates[0])
 		case *kmsg.TxnOffsetCommitResponse:
 			for _, t := range r.Topics {
 				for _, q := range t.Partitions {
@@ -280,9 +283,25 @@ func (p *producing) byHand(s transaction.Step, answer func(transaction.Answer)) 
 	})
 }
 
+// looked says whose transaction is open.
+func looked(a *transaction.Answer, s kmsg.DescribeTransactionsResponseTransactionState) {
+	switch {
+	case s.ErrorCode == kerr.TransactionalIDNotFound.Code:
+	case strings.HasPrefix(s.State, "Prepare"):
+		a.Err = kerr.ConcurrentTransactions
+	default:
+		a.Err = kerr.ErrorForCode(s.ErrorCode)
+		a.ID, a.Epoch, a.Ongoing = s.ProducerID, s.ProducerEpoch, s.State == "Ongoing"
+	}
+}
+
 func (p *producing) request(s transaction.Step) kmsg.Request {
 	id := p.m.id
 	switch s.Act {
+	case transaction.Look:
+		req := kmsg.NewPtrDescribeTransactionsRequest()
+		req.TransactionalIDs = []string{id}
+		return req
 	case transaction.AddOffsets:
 		req := kmsg.NewPtrAddOffsetsToTxnRequest()
 		req.Version, req.TransactionalID, req.ProducerID, req.ProducerEpoch, req.Group = 3, id, s.ID, s.Epoch, s.Group.Name

@@ -80,9 +80,9 @@ func tell(resp any) string {
 	case *kmsg.EndTxnResponse:
 		return fmt.Sprintf("%s, %d/%d", word(r.ErrorCode), r.ProducerID, r.ProducerEpoch)
 	case *kmsg.TxnOffsetCommitResponse:
-		return word(r.Topics[0].Partitions[0].ErrorCode)
+		return tellTopics(resp)
 	case *kmsg.AddPartitionsToTxnResponse:
-		return word(r.Topics[0].Partitions[0].ErrorCode)
+		return tellTopics(resp)
 	case *kmsg.AddOffsetsToTxnResponse:
 		return word(r.ErrorCode)
 	case cluster.Produced:
@@ -117,4 +117,19 @@ func tellInput(in work.Input) string {
 		return fmt.Sprintf(" passed %v", in.Passed)
 	}
 	return ""
+}
+
+// tellTopics is the first code of an answer about partitions.
+func tellTopics(resp any) string {
+	switch r := resp.(type) {
+	case *kmsg.TxnOffsetCommitResponse:
+		if len(r.Topics) > 0 {
+			return word(r.Topics[0].Partitions[0].ErrorCode)
+		}
+	case *kmsg.AddPartitionsToTxnResponse:
+		if len(r.Topics) > 0 {
+			return word(r.Topics[0].Partitions[0].ErrorCode)
+		}
+	}
+	return "nothing"
 }

@@ -36,7 +36,8 @@ func (c *Cluster) Ask(from Client, req any, answer func(resp any)) {
 		answer(Fetched{offsets, next, c.logs[r.At].Stable()})
 	case Produce:
 		c.produce(from, r, answer)
-	case *kmsg.InitProducerIDRequest, *kmsg.AddPartitionsToTxnRequest, *kmsg.AddOffsetsToTxnRequest, *kmsg.EndTxnRequest:
+	case *kmsg.InitProducerIDRequest, *kmsg.AddPartitionsToTxnRequest, *kmsg.AddOffsetsToTxnRequest, *kmsg.EndTxnRequest,
+		*kmsg.DescribeTransactionsRequest:
 		c.askTxns(from, req.(kmsg.Request), answer)
 	case *kmsg.TxnOffsetCommitRequest:
 		if c.absent(c.groups, r, answer) || c.absent(c.txns, r, answer) {
@@ -113,7 +114,13 @@ func (c *Cluster) askTxns(from Client, req kmsg.Request, answer func(any)) {
 	caller := from.caller(req.GetVersion())
 	switch r := req.(type) {
 	case *kmsg.InitProducerIDRequest:
-		c.txns.Ask(from.Life, txn.Init{Caller: caller, Ends: c.ends(), Request: r}, answer)
+		c.initialise(from, caller, r, answer)
+	case *kmsg.DescribeTransactionsRequest:
+		c.describe(from, r.TransactionalIDs[0], func(s *kmsg.DescribeTransactionsResponseTransactionState) {
+			resp := kmsg.NewPtrDescribeTransactionsResponse()
+			resp.TransactionStates = append(resp.TransactionStates, *s)
+			answer(resp)
+		})
 	case *kmsg.AddPartitionsToTxnRequest:
 		c.addPartitions(from, caller, r, answer)
 	case *kmsg.AddOffsetsToTxnRequest:
@@ -136,6 +143,31 @@ func (c *Cluster) askTxns(from Client, req kmsg.Request, answer func(any)) {
 			answer(resp)
 		})
 	}
+}
+
+// initialise: Kafka does not look at who asks where a transaction is open, but fences whoever has it.
+func (c *Cluster) initialise(from Client, caller txn.Caller, r *kmsg.InitProducerIDRequest, answer func(any)) {
+	ask := func(r *kmsg.InitProducerIDRequest) {
+		c.txns.Ask(from.Life, txn.Init{Caller: caller, Ends: c.ends(), Request: r}, answer)
+	}
+	if !c.Kafka || r.ProducerID < 0 {
+		ask(r)
+		return
+	}
+	c.describe(from, *r.TransactionalID, func(s *kmsg.DescribeTransactionsResponseTransactionState) {
+		if s.State == "Ongoing" && (s.ProducerID != r.ProducerID || s.ProducerEpoch != r.ProducerEpoch) {
+			anybody := *r
+			anybody.ProducerID, anybody.ProducerEpoch = -1, -1
+			r = &anybody
+		}
+		ask(r)
+	})
+}
+
+func (c *Cluster) describe(from Client, id string, then func(*kmsg.DescribeTransactionsResponseTransactionState)) {
+	c.txns.Ask(from.Life, txn.Describe{TransactionalID: id}, func(value any) {
+		then(value.(*kmsg.DescribeTransactionsResponseTransactionState))
+	})
 }
 
 // add asks the coordinator of transactions about partitions. A late request is not answered: its connection is closed.

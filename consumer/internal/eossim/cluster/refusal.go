@@ -43,6 +43,10 @@ func refuseTxn(req kmsg.Request, resp kmsg.Response, code int16) {
 	switch r := resp.(type) {
 	case *kmsg.InitProducerIDResponse:
 		r.ErrorCode, r.ProducerID, r.ProducerEpoch = code, -1, -1
+	case *kmsg.DescribeTransactionsResponse:
+		s := kmsg.NewDescribeTransactionsResponseTransactionState()
+		s.ErrorCode = code
+		r.TransactionStates = append(r.TransactionStates, s)
 	case *kmsg.AddOffsetsToTxnResponse:
 		r.ErrorCode = code
 	case *kmsg.EndTxnResponse:
