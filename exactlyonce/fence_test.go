@@ -284,7 +284,7 @@ func (d death) deadAndRead(w *fenceWorld, fences bool) time.Duration {
 	return last.Sub(died)
 }
 
-// FR-H1: the partitions of a worker that dies with an open transaction wait for no timeout of that: whoever leads the group then fences it. They
+// R-F8, FR-H1: the partitions of a worker that dies with an open transaction wait for no timeout of that: whoever leads the group then fences it. They
 // are read when its session has ended, the others have heard of that, and a few requests have gone to and fro; without fencing, when the
 // broker ends the transaction.
 func TestTheDeadAreFenced(t *testing.T) {
@@ -313,7 +313,7 @@ func TestTheDeadAreFenced(t *testing.T) {
 	}
 }
 
-// Whoever is alive, and leads or comes, or leaves in peace, has nobody's transaction ended: those that were open all the time are committed.
+// R-F8: whoever is alive, and leads or comes, or leaves in peace, has nobody's transaction ended: those that were open all the time are committed.
 func TestTheLivingAreNotFenced(t *testing.T) {
 	inFenceWorld(t, func(w *fenceWorld) {
 		a := w.worker("a", true)
