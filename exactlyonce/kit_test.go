@@ -58,6 +58,7 @@ func inBubbleOf(t *testing.T, release string, partitions int32, test func(w *wor
 		defer func() {
 			w.admin.Close()
 			w.ok(b.Shutdown(context.Background()))
+			pass(time.Second) // for dials that are refused: time stands still once the test has returned
 		}()
 		for topic, n := range map[string]int32{"in": partitions, "out": 2, "dead": 1} {
 			_, err := kadm.NewClient(w.admin).CreateTopic(context.Background(), n, 1, nil, topic)
@@ -183,17 +184,25 @@ type node struct {
 	under []string // records of the transaction that is open
 }
 
+// dial takes a moment to be refused: franz-go asks again at once when AddPartitionsToTxn finds no broker, and a clock that waits for it stands still.
 func (n *node) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.cut {
+	if n.isCut() {
+		<-time.After(20 * time.Millisecond)
 		return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
 	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	conn, err := n.w.b.Dialer()(ctx, network, address)
 	if err == nil {
 		n.conns = append(n.conns, conn)
 	}
 	return conn, err
+}
+
+func (n *node) isCut() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.cut
 }
 
 // crashes takes the broker from it, for good: nothing that it still does is of any effect.

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+
 	"github.com/skeinstream/skein/consumer"
 	"github.com/skeinstream/skein/internal/work"
 	"github.com/skeinstream/skein/producer"
@@ -94,8 +96,7 @@ func (l *loop) do(ctx context.Context, out work.Output) work.Input {
 		l.p.consumer.Rewind(theirs(out.Back)...)
 		return work.Rewound{}
 	case work.Renew:
-		err := l.renew(ctx)
-		return work.Renewed{Outcome: outcome(err), Err: err}
+		return renewed(l.renew(ctx))
 	}
 	panic(fmt.Sprintf("%s is nothing to do here", out.Act))
 }
@@ -187,6 +188,15 @@ func (l *loop) renew(ctx context.Context) error {
 	l.p.figures.change(func(s *Stats) { s.Renewed++ })
 	l.p.cfg.Hooks.renewed()
 	return nil
+}
+
+// renewed is the answer to Renew. What a broker does not know for a new producer it will not know for the next one.
+func renewed(err error) work.Renewed {
+	how := outcome(err)
+	if errors.Is(err, kerr.UnsupportedVersion) {
+		how = work.Hopeless
+	}
+	return work.Renewed{Outcome: how, Err: err}
 }
 
 // aborted is the answer to Abort. One of several producers may have committed its part before.

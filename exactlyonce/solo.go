@@ -135,11 +135,14 @@ func sendOutcome(err error) work.Outcome {
 
 // hopeless says that an error will come again, whatever is done: only the user can end it.
 func hopeless(err error) bool {
+	if errors.Is(err, producer.ErrFenced) || errors.Is(err, producer.ErrOutcomeUnknown) {
+		return false // whatever else was found out on the way there
+	}
 	for _, e := range []error{
 		producer.ErrCannotFence, errOutlived,
 		kerr.TransactionalIDAuthorizationFailed, kerr.GroupAuthorizationFailed, kerr.TopicAuthorizationFailed, kerr.ClusterAuthorizationFailed,
 		kerr.SaslAuthenticationFailed, kerr.UnsupportedSaslMechanism, kerr.IllegalSaslState,
-		kerr.UnsupportedVersion, kerr.InvalidTransactionTimeout, kerr.InvalidRequest,
+		kerr.InvalidTransactionTimeout,
 		kerr.MessageTooLarge, kerr.RecordListTooLarge, kerr.InvalidRecord, kerr.InvalidTopicException, kerr.PolicyViolation, kerr.UnsupportedForMessageFormat,
 	} {
 		if errors.Is(err, e) {

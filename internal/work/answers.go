@@ -70,15 +70,21 @@ func (m *Machine) reached(in Processed) {
 	}
 }
 
-// late has smaller transactions tried, until there is nothing to make smaller.
+// late has smaller transactions tried, until there is nothing to make smaller: one record that is late again and again.
 func (m *Machine) late(now time.Time, err error) {
 	records := m.txn.records + m.last.Records
 	m.giveUp(TooLong, err)
 	m.limit = max(records/2, 1)
-	if records <= 1 {
+	if m.lates++; records > 1 {
+		m.lates = 0
+	}
+	if m.lates == latesMax {
 		m.end = cmp.Or(err, errLate)
 	}
 }
+
+// latesMax is how often in a row one record may be too late: whatever holds it up may pass.
+const latesMax = 3
 
 var errLate = errors.New("processing one record takes longer than a transaction may")
 
@@ -172,7 +178,7 @@ func (m *Machine) settled(now time.Time) {
 	if m.limit > 1<<16 {
 		m.limit = 0
 	}
-	m.txn, m.moved, m.fails = transaction{}, nil, 0
+	m.txn, m.moved, m.fails, m.lates = transaction{}, nil, 0, 0
 }
 
 func (m *Machine) aborted(now time.Time, in Aborted) {

@@ -82,8 +82,15 @@ func TestLateTransactionsBecomeSmaller(t *testing.T) {
 	l.sees(done(0, 4, 1), "poll")
 }
 
+// TestOneRecordThatIsTooLate is tried some times: what holds it up may pass.
 func TestOneRecordThatIsTooLate(t *testing.T) {
 	l := owns(t, Config{}, 1)
+	for range latesMax - 1 {
+		l.sees(got(1, 0, 1), "process anew 1")
+		l.sees(Processed{Outcome: Late, Err: errTest}, "abort")
+		l.sees(Aborted{}, "rewind t-0 after aborted 0 (too-long)")
+		l.sees(Rewound{}, "poll")
+	}
 	l.sees(got(1, 0, 1), "process anew 1")
 	l.sees(Processed{Outcome: Late, Err: errTest}, "abort")
 	l.sees(Aborted{}, "stop for trouble after aborted 0 (too-long)")

@@ -17,6 +17,7 @@ type Machine struct {
 	txn        transaction
 	marks      map[Mark]*mark
 	fails      int       // transactions in a row that were not committed for a reason that may come again
+	lates      int       // transactions of one record in a row that took too long
 	pause      time.Time // nothing is processed before that
 	last       Output    // the act that is under way
 
