@@ -18,12 +18,17 @@ type polled struct {
 	next work.Offset // after it, and after ends of transactions that follow it
 }
 
-// add takes a batch, and says what it is to the machine.
+// add takes a batch, and says what it is to the machine. A partition may be in it several times, as often as it was fetched: only after the last
+// of them is it where the consumer is.
 func (b *backlog) add(c positioned, batch consumer.Batch) (list []work.Batch) {
-	for _, p := range batch.Partitions {
+	final := map[consumer.TopicPartition]int{}
+	for i, p := range batch.Partitions {
+		final[p.TopicPartition] = i
+	}
+	for i, p := range batch.Partitions {
 		last := p.Records[len(p.Records)-1]
 		next := work.Offset{At: last.Offset + 1, LeaderEpoch: last.LeaderEpoch}
-		if at, known := c.Position(p.TopicPartition); known && at.At > next.At {
+		if at, known := c.Position(p.TopicPartition); known && at.At > next.At && i == final[p.TopicPartition] {
 			next = work.Offset{At: at.At, LeaderEpoch: at.LeaderEpoch}
 		}
 		b.list = append(b.list, polled{p, next})
