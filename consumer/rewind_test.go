@@ -26,7 +26,7 @@ func (m *member) offsets(n int) (list []int64) {
 	return list
 }
 
-// TestRewindGoesBackToWhatIsCommitted is H7: after an abort the position is the group's committed offset, of each partition that is
+// TestRewindGoesBackToWhatIsCommitted is FR-H7: after an abort the position is the group's committed offset, of each partition that is
 // kept, and nothing that was fetched before is handed out out of turn.
 func TestRewindGoesBackToWhatIsCommitted(t *testing.T) {
 	inBubble(t, func(w *world) {

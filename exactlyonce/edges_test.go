@@ -48,7 +48,7 @@ func TestAGenerationThatChangesUnderATransactionAbortsNothing(t *testing.T) {
 	})
 }
 
-// TestAbortsAndRebalances is H7: 50 partitions, every third transaction aborted, and 20 rebalances.
+// TestAbortsAndRebalances is FR-H7: 50 partitions, every third transaction aborted, and 20 rebalances.
 func TestAbortsAndRebalances(t *testing.T) {
 	inBubble(t, 50, func(w *world) {
 		cfg := w.config()
@@ -81,7 +81,7 @@ func TestAbortsAndRebalances(t *testing.T) {
 	})
 }
 
-// TestAStallBeyondTheTransactionTimeout is H5: the broker aborts the transaction meanwhile, and the program goes on with another.
+// TestAStallBeyondTheTransactionTimeout is FR-H5: the broker aborts the transaction meanwhile, and the program goes on with another.
 func TestAStallBeyondTheTransactionTimeout(t *testing.T) {
 	inBubble(t, 2, func(w *world) {
 		w.writes(20)
@@ -142,7 +142,7 @@ func TestOneRecordThatTakesTooLong(t *testing.T) {
 	})
 }
 
-// TestWhoIsGivenUpWhileProcessingIsTold is D1: there is nothing left to do for it, and what it returns is not taken for a failure.
+// TestWhoIsGivenUpWhileProcessingIsTold is FR-D1: there is nothing left to do for it, and what it returns is not taken for a failure.
 func TestWhoIsGivenUpWhileProcessingIsTold(t *testing.T) {
 	inBubble(t, 1, func(w *world) {
 		w.writes(10)
@@ -174,7 +174,7 @@ func TestWhoIsGivenUpWhileProcessingIsTold(t *testing.T) {
 	})
 }
 
-// TestAProducerThatIsFencedFromOutside is H20: another of the same transactional id comes between poll and commit.
+// TestAProducerThatIsFencedFromOutside is FR-H20: another of the same transactional id comes between poll and commit.
 func TestAProducerThatIsFencedFromOutside(t *testing.T) {
 	inBubble(t, 2, func(w *world) {
 		cfg := w.config()
@@ -252,8 +252,8 @@ func TestABrokerThatIsNotThere(t *testing.T) {
 	})
 }
 
-// TestTopicsThatAreNotThere: the output topic is made later, and nothing is lost.
-func TestAnOutputTopicThatIsNotThere(t *testing.T) {
+// TestAnOutputTopicThatCannotBe ends Run, and is named.
+func TestAnOutputTopicThatCannotBe(t *testing.T) {
 	inBubble(t, 1, func(w *world) {
 		w.writes(5)
 		cfg := w.config()

@@ -35,10 +35,10 @@ func TestEachRecordHasItsEffectOnce(t *testing.T) {
 	})
 }
 
-// joining is what members do under both protocols.
+// protocols are both.
 var protocols = map[string]assign.Assignor{"eager": assign.Range{}, "cooperative": assign.CooperativeSticky{}}
 
-// TestRebalancesRepeatNothing is F7 and H21: members come and go while records flow. A member that is asked to leave finishes what it
+// TestRebalancesRepeatNothing is R-F7 and FR-H21: members come and go while records flow. A member that is asked to leave finishes what it
 // has begun, and partitions that stay are not disturbed.
 func TestRebalancesRepeatNothing(t *testing.T) {
 	for name, assignor := range protocols {
@@ -120,7 +120,7 @@ func TestANetworkThatComesBack(t *testing.T) {
 	}
 }
 
-// TestAPeacefulEndRepeatsNothing: what is being processed is finished and committed, and the group goes on at once.
+// TestAPeacefulEndInTheMiddleOfABatch: what is being processed is finished and committed, and the group goes on at once.
 func TestAPeacefulEndInTheMiddleOfABatch(t *testing.T) {
 	inBubble(t, 1, func(w *world) {
 		w.writes(10)
@@ -230,7 +230,7 @@ func TestTransactionsWithoutOutput(t *testing.T) {
 	})
 }
 
-// TestLagsOfTransactions: a group that has read everything has no lag, though the log ends with the end of a transaction (C18).
+// TestEndsOfTransactionsAreCommitted: a group that has read everything has no lag, though the log ends with the end of a transaction (FR-C18).
 func TestEndsOfTransactionsAreCommitted(t *testing.T) {
 	inBubble(t, 1, func(w *world) {
 		tx := w.kafka(kgo.TransactionalID("upstream"), kgo.RecordPartitioner(kgo.ManualPartitioner()))
@@ -251,7 +251,7 @@ func TestEndsOfTransactionsAreCommitted(t *testing.T) {
 	})
 }
 
-// TestWhereAGroupBegins is C16: a member that has read nothing commits where it begins, so that the next one does not begin elsewhere.
+// TestWhereAGroupBegins is FR-C16: a member that has read nothing commits where it begins, so that the next one does not begin elsewhere.
 func TestWhereAGroupBegins(t *testing.T) {
 	inBubble(t, 1, func(w *world) {
 		w.writes(100)

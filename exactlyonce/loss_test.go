@@ -81,7 +81,7 @@ func nextFrame(r io.Reader) ([]byte, error) {
 	return frame, err
 }
 
-// TestWhatIsLostIsDoneOnce is F1 and H4: whatever is not answered, each record has its effect once, and what is told of transactions is true. It
+// TestWhatIsLostIsDoneOnce is R-F1 and FR-H4: whatever is not answered, each record has its effect once, and what is told of transactions is true. It
 // is so under both kinds of transactions: before Kafka 4.0 partitions are added to them by hand (KIP-890).
 func TestWhatIsLostIsDoneOnce(t *testing.T) {
 	members := []kmsg.Key{kmsg.Fetch, kmsg.OffsetFetch, kmsg.JoinGroup, kmsg.SyncGroup, kmsg.Heartbeat}

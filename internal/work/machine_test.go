@@ -49,7 +49,7 @@ func TestProgressWithoutRecords(t *testing.T) {
 	l.sees(done(0, 8, 1), "commit t-0=8 t-1=9")
 }
 
-// TestRevokedPartitionsAreCommittedFirst is R-F6: finish in Revoked. H6: one that is not touched goes without an end of the transaction.
+// TestRevokedPartitionsAreCommittedFirst is R-F6: finish in Revoked. FR-H6: one that is not touched goes without an end of the transaction.
 func TestRevokedPartitionsAreCommittedFirst(t *testing.T) {
 	l := owns(t, Config{}, 3)
 	l.processes(0, 0, 3)
@@ -100,7 +100,7 @@ func TestARevocationWithoutAnAnswer(t *testing.T) {
 	l.sees(Renewed{}, "poll")
 }
 
-// TestLostPartitionsAreNeverCommitted is R-F6: only abort in Lost. D10: not the other way round.
+// TestLostPartitionsAreNeverCommitted is R-F6: only abort in Lost. FR-D10: not the other way round.
 func TestLostPartitionsAreNeverCommitted(t *testing.T) {
 	l := owns(t, Config{}, 2)
 	l.processes(0, 0, 3)
@@ -188,7 +188,7 @@ func TestACommitWithoutAnAnswerIsAskedForAgain(t *testing.T) {
 	l.sees(Rewound{}, "poll")
 }
 
-// TestAFencedProducerIsReplaced is R-F6: close, recreate; and H20: the records are processed again.
+// TestAFencedProducerIsReplaced is R-F6: close, recreate; and FR-H20: the records are processed again.
 func TestAFencedProducerIsReplaced(t *testing.T) {
 	l := owns(t, Config{Interval: -1}, 1)
 	l.sees(got(1, 0, 3), "process anew 3")
