@@ -59,10 +59,11 @@ type size struct {
 	latency    time.Duration // of that
 	partitions int           // of a fleet's topics
 	fleet      time.Duration // for how long requests are counted
+	warm       bool          // what is measured is done once before, for nothing
 }
 
 func fullSize() size {
-	return size{records: 600_000, rate: 1000, latency: 10 * time.Second, partitions: 64, fleet: 5 * time.Second}
+	return size{records: 600_000, rate: 1000, latency: 10 * time.Second, partitions: 64, fleet: 5 * time.Second, warm: true}
 }
 
 // quickSize shows that it runs, not how fast.
@@ -89,6 +90,7 @@ func parseOptions(args []string, usage io.Writer) (o options, err error) {
 	flags.IntVar(&o.rounds, "rounds", 3, "how many times each broker is started and driven; the tables hold medians")
 	flags.DurationVar(&o.interval, "interval", 100*time.Millisecond, "time between two commits of a worker")
 	flags.DurationVar(&o.patience, "patience", 2*time.Minute, "how long to wait, before each worker, for others to leave the machine alone")
+	flags.BoolVar(&o.noisy, "noisy", false, "never mind who else uses the machine")
 	flags.StringVar(&o.dir, "dir", os.TempDir(), "`directory` for the brokers' data: its disk is what is measured")
 	flags.StringVar(&o.json, "json", "", "write every sample to this `file`")
 	flags.StringVar(&o.profiles, "profile", "", "write processor profiles of Skein's workers to this `directory`; not for comparing")

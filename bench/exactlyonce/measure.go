@@ -20,7 +20,7 @@ import (
 
 const (
 	startPatience = time.Minute     // with a broker's start
-	workPatience  = 3 * time.Minute // with one worker, or one fleet
+	workPatience  = 5 * time.Minute // with one worker, or one fleet
 )
 
 // measurement is one run of the program.
@@ -143,7 +143,7 @@ func (v *visit) copies(ctx context.Context) error {
 	if err := load.Fill(ctx, v.broker.Addr, v.input, recordSize, v.size.records); err != nil {
 		return err
 	}
-	if !v.noisy {
+	if v.size.warm {
 		v.say("  warming up")
 		if _, err := v.copying(ctx, franzSession(), v.name("warm")); err != nil {
 			return fmt.Errorf("warming up: %w", err)
@@ -165,7 +165,7 @@ func (v *visit) fleets(ctx context.Context) error {
 		}
 	}
 	all := fleetClients()
-	if !v.noisy {
+	if v.size.warm {
 		v.say("  warming up")
 		if _, err := v.fleet(ctx, all[len(all)-1], v.name("warm"), 2); err != nil {
 			return fmt.Errorf("warming up: %w", err)
