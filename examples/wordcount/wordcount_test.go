@@ -33,8 +33,8 @@ func TestCountsAreRightWhateverHappens(t *testing.T) {
 		{Kinds: []rehearsal.Fault{rehearsal.End}, Steady: true, Nameless: true},
 		{Kinds: []rehearsal.Fault{rehearsal.Crash, rehearsal.Absence, rehearsal.End}, Nameless: true},
 	} {
-		script.Seed, script.Faults = uint64(i), 15
-		if faults := rehearsal.Run(t, opticks(2*time.Minute, 800), script); faults < 5 {
+		script.Seed, script.Faults = uint64(i), 10
+		if faults := rehearsal.Run(t, opticks(time.Minute, 400), script); faults < 5 {
 			t.Errorf("%v: only %d faults", script, faults)
 		}
 	}

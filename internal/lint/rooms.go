@@ -90,6 +90,8 @@ var rooms = map[string]room{
 	"consumer/parallel":                  {Rooms: []string{"consumer", "consumer/internal/acks", "consumer/internal/lanes"}},
 	"consumer/prom":                      {Rooms: []string{"consumer"}, Others: []string{prometheus}},
 
+	"examples/enrich":             {Rooms: []string{"client", "consumer", "examples/internal/*", "exactlyonce", "producer"}},
+	"examples/outbox":             {Rooms: []string{"client", "examples/internal/*", "producer"}},
 	"examples/wordcount":          {Rooms: []string{"client", "consumer", "examples/internal/*", "exactlyonce", "producer"}},
 	"examples/internal/rehearsal": {Rooms: []string{"broker", "client", "examples/internal/stage"}},
 	"examples/internal/stage":     {Rooms: []string{"broker", "client", "consumer"}, Others: []string{kgo, kadm}},

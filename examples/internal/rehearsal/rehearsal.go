@@ -3,6 +3,7 @@
 package rehearsal
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -21,6 +22,8 @@ type Script struct {
 	Seed   uint64
 	Kinds  []Fault
 	Faults int
+	// Fuse is after how many messages at the most something happens to a worker again; 0 is 150.
+	Fuse int
 	// Steady is that nothing happens to the first worker.
 	Steady bool
 	// Nameless are workers that nobody knows when they come back: they leave the group when they end, and the group has to find out that they
@@ -171,7 +174,7 @@ func (c *crew) fuse() (length int, arrives bool) {
 		return 0, true
 	}
 	c.left--
-	return 1 + c.random.IntN(150), c.random.IntN(2) == 0
+	return 1 + c.random.IntN(cmp.Or(c.script.Fuse, 150)), c.random.IntN(2) == 0
 }
 
 func (c *crew) fail(err error) {

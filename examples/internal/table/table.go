@@ -18,8 +18,10 @@ import (
 type Table struct {
 	consumer *consumer.Consumer
 
-	mu   sync.RWMutex
-	rows map[string][]byte
+	mu     sync.RWMutex
+	rows   map[string][]byte
+	log    []*consumer.Record // those that Open has read
+	opened bool
 }
 
 // Open reads partitions of a topic, all of them if none are named, to the end that they have now: whatever is in a transaction there that is
@@ -34,6 +36,7 @@ func Open(ctx context.Context, cluster client.Config, topic string, partitions .
 	if err := t.open(ctx, cluster, topic, partitions); err != nil {
 		return nil, errors.Join(fmt.Errorf("reading the table %s: %w", topic, err), t.Close())
 	}
+	t.opened = true
 	return t, nil
 }
 
@@ -44,6 +47,15 @@ func Read(ctx context.Context, cluster client.Config, topic string, partitions .
 		return nil, err
 	}
 	return t.rows, t.Close()
+}
+
+// Log is every record that is committed in a partition, up to the end that it has now.
+func Log(ctx context.Context, cluster client.Config, topic string, partition int32) ([]*consumer.Record, error) {
+	t, err := Open(ctx, cluster, topic, partition)
+	if err != nil {
+		return nil, err
+	}
+	return t.log, t.Close()
 }
 
 func (t *Table) open(ctx context.Context, cluster client.Config, topic string, partitions []int32) error {
@@ -117,6 +129,9 @@ func (t *Table) takes(batch consumer.Batch) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for r := range batch.Records() {
+		if !t.opened {
+			t.log = append(t.log, r)
+		}
 		if r.Value == nil { // a tombstone
 			delete(t.rows, string(r.Key))
 			continue
