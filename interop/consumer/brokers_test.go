@@ -41,7 +41,7 @@ type at struct {
 
 // TestBrokersOfEveryAgeAreRead does with each what a program does with partitions.
 func TestBrokersOfEveryAgeAreRead(t *testing.T) {
-	for _, on := range []string{underTest, kafka.V4, kafka.V3, kafka.V2} {
+	for _, on := range []string{underTest, kafka.V4, kafka.V3, kafka.V2, kafka.V0} {
 		t.Run(on, func(t *testing.T) {
 			x := newAt(t, on)
 			x.topic("orders", 2)

@@ -28,16 +28,22 @@ const (
 	V3 = "3.9.1"
 	// V2 is from before KIP-447, with a ZooKeeper of its own. It has no Secure listener.
 	V2 = "2.4.1"
+	// V0 is the oldest that knows today's records and transactions.
+	V0 = "0.11.0.3"
 )
 
 // brokerLogging gives each log message a line of its own, which log4j2 without
-// a configuration does not.
+// a configuration does not; log4j, which old releases have, says nothing without one.
 const brokerLogging = `rootLogger.level=info
 rootLogger.appenderRef.console.ref=console
 appender.console.type=Console
 appender.console.name=console
 appender.console.layout.type=PatternLayout
 appender.console.layout.pattern=%d %p %m (%c)%n
+log4j.rootLogger=INFO, console
+log4j.appender.console=org.apache.log4j.ConsoleAppender
+log4j.appender.console.layout=org.apache.log4j.PatternLayout
+log4j.appender.console.layout.ConversionPattern=%d %p %m (%c)%n
 `
 
 //go:embed testdata/*.xml
@@ -94,8 +100,10 @@ func Install(ctx context.Context, version string) (Tools, error) {
 	switch {
 	case strings.HasPrefix(version, "3."):
 		name = "testdata/broker3.xml"
-	case needsKeeper(version):
+	case strings.HasPrefix(version, "2."):
 		name = "testdata/broker2.xml"
+	case needsKeeper(version):
+		name = "testdata/broker1.xml"
 	}
 	pom, err := poms.ReadFile(name)
 	if err != nil {
@@ -160,7 +168,7 @@ func Launch(ctx context.Context, o Options) (*Broker, error) {
 	if err := os.WriteFile(logging, []byte(brokerLogging), 0o644); err != nil {
 		return nil, err
 	}
-	jvm := append([]string{"-Dlog4j2.configurationFile=" + logging}, o.JVM...)
+	jvm := append([]string{"-Dlog4j2.configurationFile=" + logging, "-Dlog4j.configuration=file:" + logging}, o.JVM...)
 	b.Began = time.Now()
 	b.process, err = proc.Start(b.Tools.java(context.Background(), jvm, "kafka.Kafka", config), filepath.Join(o.Dir, "kafka.log"))
 	return b, err
@@ -172,7 +180,10 @@ func (b *Broker) Await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
 	word := "Kafka Server started"
-	if b.keeper != nil {
+	switch {
+	case b.Tools.Version == V0:
+		word = "], started"
+	case b.keeper != nil:
 		word = "] started"
 	}
 	_, err := b.process.Await(ctx, word)

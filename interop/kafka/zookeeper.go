@@ -6,14 +6,14 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/skeinstream/skein/interop/proc"
 )
 
 // needsKeeper says that a release stands on ZooKeeper.
-func needsKeeper(version string) bool { return strings.HasPrefix(version, "2.") }
+func needsKeeper(version string) bool { return version < "3" }
 
 // keep starts the ZooKeeper of an old release, and waits until it serves.
 func (b *Broker) keep(ctx context.Context, o Options, settings map[string]string) error {
@@ -27,7 +27,8 @@ func (b *Broker) keep(ctx context.Context, o Options, settings map[string]string
 	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
 		return err
 	}
-	cmd := b.Tools.java(context.Background(), o.JVM, "org.apache.zookeeper.server.quorum.QuorumPeerMain", config)
+	flags := append(slices.Clone(o.JVM), "-Dzookeeper.jmx.log4j.disable=true") // which some releases do not bring
+	cmd := b.Tools.java(context.Background(), flags, "org.apache.zookeeper.server.quorum.QuorumPeerMain", config)
 	if b.keeper, err = proc.Start(cmd, filepath.Join(o.Dir, "zookeeper.log")); err != nil {
 		return err
 	}
