@@ -114,11 +114,11 @@ func (c Config) check() error {
 	case c.MaxRecords < 0:
 		return fmt.Errorf("a bound of %d MaxRecords: 0 is none", c.MaxRecords)
 	case c.Concurrency < 1:
-		return fmt.Errorf("Concurrency is %d: it takes one call at least", c.Concurrency)
+		return fmt.Errorf("a Concurrency of %d: it takes one call at least", c.Concurrency)
 	case c.DrainTimeout < 0:
 		return fmt.Errorf("a DrainTimeout of %v: 0 is 30 s", c.DrainTimeout)
 	case c.Interval >= c.Producer.TransactionTimeout:
-		return fmt.Errorf("Interval %v leaves a transaction no time within TransactionTimeout %v: a tenth of it is plenty", c.Interval, c.Producer.TransactionTimeout)
+		return fmt.Errorf("an Interval of %v leaves a transaction no time within TransactionTimeout %v: a tenth of it is plenty", c.Interval, c.Producer.TransactionTimeout)
 	case c.UpgradeFrom != "" && c.Producers != OnePerPartition:
 		return errors.New("there is an UpgradeFrom: brokers before Kafka 2.5 need Producers: OnePerPartition, too")
 	}
