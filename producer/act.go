@@ -31,7 +31,7 @@ func (p *Producer) drive(ctx context.Context, call func(*transaction.Machine) er
 
 // unlessClosed has the end of the producer be one.
 func (p *Producer) unlessClosed(err error) error {
-	if e, ok := errors.AsType[*Error](err); ok && e.Class == Retriable && errors.Is(err, ErrClosed) {
+	if e, ok := errors.AsType[*Error](err); ok && e.Class != Illegal && errors.Is(err, ErrClosed) {
 		return &Error{Op: e.Op, Class: Fatal, Err: e.Err}
 	}
 	return err

@@ -199,7 +199,7 @@ func (p *Producer) failed(r *Record, err error) error {
 	if errors.Is(err, kgo.ErrClientClosed) {
 		err = ErrClosed
 	}
-	if p.machine == nil {
+	if p.machine == nil || errors.Is(err, ErrClosed) {
 		return sendError(r, err)
 	}
 	p.mu.Lock()

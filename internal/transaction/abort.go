@@ -33,14 +33,16 @@ func (m *Machine) Close() error {
 	return m.Abort()
 }
 
+// discarded goes on where records have come to rest. After a failure the library is not asked: it might ask for a new epoch without a look, and
+// Kafka tells one that has been fenced, and has nothing open, its successor's epoch when it aborts (EndTxn v5). Raising the epoch aborts, too.
 func (m *Machine) discarded(a Answer, over bool) {
 	switch {
 	case a.Err != nil:
 		m.waits(a.Err)
 	case over, m.stale, m.broken:
 		m.heal(m.aborted)
-	case !m.implicit && doubtful(m.failure): // the library would ask for a new epoch
-		m.broken = true
+	case m.failure != nil:
+		m.broken, m.stale = fenced(m.failure), true
 		m.heal(m.aborted)
 	case m.byHand:
 		m.untilAnswered(Step{Act: EndByHand, Version: explicit}, m.abortedByHand)

@@ -74,26 +74,54 @@ func (m *Machine) goOnUnproven(then func()) {
 // fence has the broker end what is open in the epoch of the transaction, and give another one, if this is still the producer of its
 // transactional id. Kafka looks at the epoch only where nothing is open; where a successor has a transaction open, it would end that, and fence the
 // successor. So it is looked first. Who has just been told that all is well, or nothing, may do without, on brokers that cannot be asked (before Kafka 3.0).
-func (m *Machine) fence(trusts bool, then func(Answer)) {
+func (m *Machine) fence(trusts bool, then func(Answer)) { m.fenceAgain(trusts, 0, then) }
+
+func (m *Machine) fenceAgain(trusts bool, n int, then func(Answer)) {
 	m.untilAnswered(Step{Act: Look}, func(a Answer) {
 		switch {
 		case a.Err == nil && a.Ongoing && (a.ID != m.id || a.Epoch != m.epoch):
 			then(Answer{Err: fmt.Errorf("a transaction of another epoch is open: %w", kerr.ProducerFenced)})
 		case a.Err == nil, trusts && codeOf(a.Err) == kerr.UnsupportedVersion:
-			m.untilAnswered(Step{Act: Fence}, then)
+			m.do(Step{Act: Fence}, func(a Answer) { m.hasFenced(a, trusts, n, then) })
 		default:
 			then(a)
 		}
 	})
 }
 
+// hasFenced looks again before another try: somebody may have come meanwhile.
+func (m *Machine) hasFenced(a Answer, trusts bool, n int, then func(Answer)) {
+	if a.Err == nil || a.Over || !passes(a.Err) {
+		then(a)
+		return
+	}
+	m.last = a.Err
+	m.do(Step{Act: Pause, Wait: pause(n)}, func(a Answer) {
+		if a.Over {
+			then(a)
+			return
+		}
+		m.fenceAgain(trusts, n+1, then)
+	})
+}
+
+// renewed has the new client ask for its epoch at once: the longer that takes, the more likely it is that somebody has come meanwhile.
 func (m *Machine) renewed(a Answer, then func()) {
 	if a.Err != nil {
 		m.broken = true
 		m.waits(a.Err)
 		return
 	}
-	then()
+	m.untilAnswered(Step{Act: Load}, func(a Answer) {
+		switch {
+		case a.Err == nil:
+			then()
+		case a.Over:
+			m.waits(a.Err)
+		default:
+			m.dies(m.op, initAdvice(a.Err))
+		}
+	})
 }
 
 func (m *Machine) load() { m.do(Step{Act: Load}, m.loaded) }

@@ -37,6 +37,31 @@ type coordinator struct {
 	outsider  bool // somebody else has come, or it looks like that
 	impatient bool // a transaction was given up
 	late      bool // what is asked for comes late
+	excused   bool // it has ended a transaction of another epoch, which nobody can help
+
+	successor int16 // the epoch of who has taken the transactional id, and keeps a transaction open; 0 is nobody
+}
+
+// isTaken has a successor come.
+func (c *coordinator) isTaken() {
+	if c.successor != 0 || c.epoch == 0 {
+		return
+	}
+	c.outsider = true
+	c.successor, _ = c.initialise(-1)
+	if err := c.add(c.successor); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// isLeftAlone checks that nobody has touched what the successor has open.
+func (c *coordinator) isLeftAlone() {
+	if c.successor == 0 || c.excused {
+		return
+	}
+	if c.epoch != c.successor || c.phase != ongoing || len(c.records) > 0 || c.offset != 0 {
+		c.t.Fatalf("the successor, of epoch %d, has epoch %d now, phase %d, and records %v of somebody else", c.successor, c.epoch, c.phase, c.records)
+	}
 }
 
 func (c *coordinator) ends(commit bool) {
@@ -59,11 +84,12 @@ func (c *coordinator) ends(commit bool) {
 
 // initialise is InitProducerId; an expected epoch below 0 is none. As in Kafka it is not looked at where a transaction is open.
 func (c *coordinator) initialise(expected int16) (int16, error) {
+	c.excused = c.excused || c.late // it may ask for an epoch that was to be an earlier one's
 	if c.phase == ongoing && expected >= 0 && expected != c.epoch {
 		if !c.late {
 			c.t.Fatalf("a zombie has ended a transaction of epoch %d in epoch %d", c.epoch, expected)
 		}
-		c.outsider = true
+		c.outsider, c.excused = true, true
 		c.ends(false)
 		c.epoch++
 		return 0, kerr.ProducerFenced // 51, and then this
@@ -86,7 +112,7 @@ func (c *coordinator) initialise(expected int16) (int16, error) {
 
 // timesOut is what the coordinator does by itself.
 func (c *coordinator) timesOut() {
-	if c.phase == ongoing {
+	if c.phase == ongoing && c.successor == 0 {
 		c.ends(false)
 		c.impatient = true
 		c.last = c.epoch
@@ -136,6 +162,8 @@ func (c *coordinator) endTxn(epoch int16, commit bool, version int16) (int16, er
 	switch {
 	case version >= implicit && epoch == c.epoch-1 && c.byEpoch && again:
 		return c.epoch, nil
+	case version >= implicit && epoch == c.epoch-1 && !commit && (c.phase == empty || c.phase == abortedBy):
+		return c.epoch, nil // Kafka takes it for a repetition, whoever has come since
 	case epoch != c.epoch:
 		return 0, kerr.ProducerFenced
 	case c.phase == ongoing:

@@ -2,6 +2,7 @@ package transaction
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -50,6 +51,10 @@ func (s *shell) happens() {
 	case 1:
 		if rapid.IntRange(0, 3).Draw(s.t, "slow") == 0 {
 			s.c.timesOut()
+		}
+	case 2:
+		if s.l.bad == nil && !slices.Contains([]Act{Fence, Renew}, s.m.Step().Act) && rapid.IntRange(0, 9).Draw(s.t, "taken") == 0 {
+			s.c.isTaken()
 		}
 	}
 }
@@ -214,6 +219,7 @@ func TestTransactionsAreWholeOrNothing(t *testing.T) {
 				break
 			}
 		}
+		c.isLeftAlone()
 		for len(n.late) > 0 {
 			n.arrives()
 		}
