@@ -108,6 +108,9 @@ func (c *chaos) joins() {
 	if c.IntN(4) == 0 {
 		cfg.Consumer.Assignors, cfg.Consumer.StaticProtocol = []assign.Assignor{assign.Range{}}, true
 	}
+	if c.IntN(4) == 0 {
+		cfg.Producers = OnePerPartition // which the first step of an upgrade has beside the others (R-F12)
+	}
 	cfg.Consumer.MaxPollRecords = 1 + c.IntN(20)
 	cfg.MaxRecords, cfg.Concurrency, cfg.By = c.IntN(30), 1+c.IntN(3), By(c.IntN(2))
 	cfg.Interval = []time.Duration{-1, 20 * time.Millisecond, 100 * time.Millisecond, time.Second}[c.IntN(4)]
