@@ -99,7 +99,7 @@ var rooms = map[string]room{
 
 	"internal/ages":    {Others: []string{kgo, kmsg, kerr, kversion}},
 	"exactlyonce":      {Rooms: []string{"client", "consumer", "internal/ages", "internal/fence", "internal/work", "producer"}, Others: []string{kgo, kmsg, kerr, kversion}},
-	"exactlyonce/prom": {Rooms: []string{"exactlyonce"}, Others: []string{prometheus}},
+	"exactlyonce/prom": {Rooms: []string{"consumer", "exactlyonce"}, Others: []string{prometheus}},
 	"producer":         {Rooms: []string{"client", "consumer", "internal/ages", "internal/transaction"}, Others: []string{kgo, kmsg, kerr, kversion, xsync}},
 
 	"internal/deadline":     {Pure: true},
