@@ -216,3 +216,26 @@ func TestFromAtLeastOnceAndBack(t *testing.T) {
 		w.judges(func(_ int32, n int) bool { return n >= from && n < to })
 	})
 }
+
+// A record that cannot be processed is passed over in the transaction of its own partition.
+func TestPoisonOfOnePartition(t *testing.T) {
+	inTown(t, "2.4", 2, func(w *town) {
+		w.writes(5)
+		dead := fleet.Value(1, 2)
+		m := w.runs(func(ctx context.Context, cluster client.Config) error {
+			cfg := w.job.Config(cluster, exactlyonce.OnePerPartition, "2.4")
+			cfg.Poison.DeadLetter = w.job.To // where everything is counted
+			return exactlyonce.Run(ctx, cfg, func(ctx context.Context, b consumer.Batch, out *exactlyonce.Out) error {
+				for r := range b.Records() {
+					if string(r.Value) == dead {
+						return errors.Join(w.job.Copies(ctx, b, out), exactlyonce.Poison(r, errors.New("no")))
+					}
+				}
+				return w.job.Copies(ctx, b, out)
+			})
+		})
+		pass(30 * time.Second)
+		m.ends()
+		w.judges(always)
+	})
+}
