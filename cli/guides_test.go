@@ -36,6 +36,28 @@ func TestTheGuideToUpgradesIsTrue(t *testing.T) {
 	}
 }
 
+// TestTheGuideToExactlyOnceIsTrue goes through its sessions, at a broker where a worker has a transaction open.
+func TestTheGuideToExactlyOnceIsTrue(t *testing.T) {
+	text, err := os.ReadFile("../docs/guide/exactly-once.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sessions, err := transcript.Parse(string(text))
+	if err != nil || len(sessions) == 0 {
+		t.Fatalf("%d sessions, %v", len(sessions), err)
+	}
+	for _, s := range sessions {
+		t.Run(fmt.Sprint("line ", s.Line), func(t *testing.T) {
+			g := &guide{cluster: startGroupCluster(t)}
+			g.do("topic", "create", "invoices")
+			g.begun("billing-worker-1", "invoices")
+			for _, step := range s.Steps {
+				g.take(step)
+			}
+		})
+	}
+}
+
 // guide is a shell with jobs.
 type guide struct {
 	cluster
