@@ -33,14 +33,18 @@ const (
 )
 
 // brokerLogging gives each log message a line of its own, which log4j2 without
-// a configuration does not; log4j, which old releases have, says nothing without one.
+// a configuration does not.
 const brokerLogging = `rootLogger.level=info
 rootLogger.appenderRef.console.ref=console
 appender.console.type=Console
 appender.console.name=console
 appender.console.layout.type=PatternLayout
 appender.console.layout.pattern=%d %p %m (%c)%n
-log4j.rootLogger=INFO, console
+`
+
+// oldLogging is for the log4j that old releases have, which says nothing without
+// one. The new one refuses a file with these words in it.
+const oldLogging = `log4j.rootLogger=INFO, console
 log4j.appender.console=org.apache.log4j.ConsoleAppender
 log4j.appender.console.layout=org.apache.log4j.PatternLayout
 log4j.appender.console.layout.ConversionPattern=%d %p %m (%c)%n
@@ -164,11 +168,14 @@ func Launch(ctx context.Context, o Options) (*Broker, error) {
 		b.endKeeper()
 		return nil, err
 	}
-	logging := filepath.Join(o.Dir, "log4j2.properties")
-	if err := os.WriteFile(logging, []byte(brokerLogging), 0o644); err != nil {
+	logging, text, flag := filepath.Join(o.Dir, "logging.properties"), brokerLogging, "-Dlog4j2.configurationFile="
+	if needsKeeper(o.Version) {
+		text, flag = oldLogging, "-Dlog4j.configuration=file:"
+	}
+	if err := os.WriteFile(logging, []byte(text), 0o644); err != nil {
 		return nil, err
 	}
-	jvm := append([]string{"-Dlog4j2.configurationFile=" + logging, "-Dlog4j.configuration=file:" + logging}, o.JVM...)
+	jvm := append([]string{flag + logging}, o.JVM...)
 	b.Began = time.Now()
 	b.process, err = proc.Start(b.Tools.java(context.Background(), jvm, "kafka.Kafka", config), filepath.Join(o.Dir, "kafka.log"))
 	return b, err
