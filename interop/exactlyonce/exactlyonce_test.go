@@ -72,6 +72,8 @@ var mixes = []struct {
 	a, b []string
 }{
 	{"mixed clients", []string{"java 4.4.0", "confluent-kafka", "franz-go", "java 2.8.2"}, []string{"confluent-kafka", "franz-go", "java 3.9.1"}},
+	{"mixed clients and skein", []string{ours, "java 4.4.0", "franz-go"}, []string{"confluent-kafka", ours, "java 2.8.2"}},
+	{"mixed clients that fence by partition and skein", []string{oursByPartition, "java 2.3.1"}, []string{"sarama", oursByPartition}},
 	{"mixed clients that fence by partition", []string{"java 2.3.1", "sarama"}, []string{"sarama", "java 2.3.1"}},
 }
 

@@ -28,7 +28,7 @@ const (
 	partitions  = 4
 	session     = 3 * time.Second // how long a killed member is waited for
 	heartbeat   = 300 * time.Millisecond
-	patience    = 90 * time.Second // only ends a hang
+	patience    = 3 * time.Minute // only ends a hang
 
 	shortTransaction = 4 * time.Second  // of a worker that nobody comes back for
 	longTransaction  = 30 * time.Second // of others: they are fenced before it is over

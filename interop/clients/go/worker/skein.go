@@ -37,7 +37,7 @@ func skein(ctx context.Context, a arguments, concurrency int) error {
 		Consumer: consumer.Config{
 			Cluster: client.Config{Brokers: []string{a.bootstrap}, ClientID: a.name, Dial: a.dial},
 			Group:   a.group, InstanceID: a.instance, SessionTimeout: a.session, HeartbeatInterval: a.heartbeat,
-			Reset: consumer.Earliest, MaxPollRecords: batchSize,
+			Reset: consumer.Earliest, MaxPollRecords: 5 * batchSize, // as much as others have in the time of several transactions
 		},
 		Topics:      []string{a.input},
 		Producer:    producer.Config{Partitioner: producer.Manual(), TransactionTimeout: a.timeout},
