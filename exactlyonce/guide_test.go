@@ -6,20 +6,24 @@ import (
 	"testing"
 )
 
-// TestEverySnippetOfTheGuideIsAnExample: what it shows compiles, and where it can, runs.
+// TestEverySnippetOfTheGuideIsAnExample, and that of README: what they show compiles, and where it can, runs.
 func TestEverySnippetOfTheGuideIsAnExample(t *testing.T) {
 	examples := plain(file(t, "example_test.go")) + plain(file(t, "prom/example_test.go"))
-	parts := strings.Split(file(t, "../docs/guide/exactly-once.md"), "```go\n")
+	parts := strings.Split(file(t, "../docs/guide/exactly-once.md"), fence)
 	if len(parts) < 7 {
 		t.Errorf("the guide has %d snippets only", len(parts)-1)
 	}
-	for _, part := range parts[1:] {
+	of := strings.Split(file(t, "../README.md"), "## Exactly once")
+	for _, part := range append(parts[1:], strings.Split(of[len(of)-1], fence)[1]) {
 		snippet, _, _ := strings.Cut(part, "\n```")
 		if !strings.Contains(examples, plain(snippet)) {
 			t.Errorf("no example has\n%s", snippet)
 		}
 	}
 }
+
+// fence begins a piece of code.
+const fence = "```go\n"
 
 func file(t *testing.T, path string) string {
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestPaymentsAreThereOnceWhateverHappens: with payments among them that cannot be joined.
+// TestPaymentsAreThereOnceWhateverHappens is R-F22, with payments among them that cannot be joined.
 func TestPaymentsAreThereOnceWhateverHappens(t *testing.T) {
 	for i, script := range []rehearsal.Script{
 		{Kinds: []rehearsal.Fault{rehearsal.Crash, rehearsal.Absence}},

@@ -57,7 +57,7 @@ func relays(ctx context.Context, p *producer.Producer, box file, came int64) (in
 	}
 	p.Send(ctx, &producer.Record{Topic: "positions", Key: []byte("orders"), Value: strconv.AppendInt(nil, next, 10)}, nil)
 	if err := p.Commit(ctx); err != nil {
-		return came, err
+		return came, errors.Join(err, p.Abort(ctx)) // it is Abort that finds out whether another relay is behind it
 	}
 	return next, p.Begin(ctx)
 }

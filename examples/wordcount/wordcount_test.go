@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// TestCountsAreRightWhateverHappens: workers die between any two requests of theirs, and come back, with their names or without; others are
+// TestCountsAreRightWhateverHappens is R-F22: workers die between any two requests of theirs, and come back, with their names or without; others are
 // not heard for so long that they are taken for dead, and go on; and some come and go in peace, so that partitions move.
 func TestCountsAreRightWhateverHappens(t *testing.T) {
 	for i, script := range []rehearsal.Script{
