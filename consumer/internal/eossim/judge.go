@@ -16,9 +16,8 @@ import (
 
 // judge looks at all that becomes true, with the broker's eyes, and knows what must not.
 type judge struct {
-	w           *world
-	found       []Violation
-	connections uint64
+	w     *world
+	found []Violation
 
 	effects   map[source]int                // committed
 	committed map[partition]int64           // by the group
@@ -270,9 +269,6 @@ func (j *judge) count(e *work.Ended) {
 		c.Late++
 	}
 }
-
-// owns is told of who begins with a partition.
-func (j *judge) owns(*member, partition) {}
 
 // fails looks at why a member has no way on.
 func (j *judge) fails(name string, err error) { j.violates("fatal", "%s: %v", name, err) }

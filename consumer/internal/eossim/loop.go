@@ -13,10 +13,9 @@ type loop struct {
 	machine *work.Machine
 	records []polled // that were handed out and are not processed
 	poll    *poll    // that is under way
-	acts    int
-	quits   bool // it was told to
-	told    bool // and the machine knows
-	closing bool // the consumer closes
+	quits   bool     // it was told to
+	told    bool     // and the machine knows
+	closing bool     // the consumer closes
 	err     error
 	first   membership.Generation // for a seam
 }
@@ -41,7 +40,6 @@ func (m *member) step(in work.Input) {
 	if m.w.Tracing() && (out.Act != work.Poll || in != nil && len(l.records) > 0) {
 		m.w.Say("%s: %T%s, %s", m.name(), in, tellInput(in), out.Act)
 	}
-	l.acts++
 	m.life.Later(m.dice.Between(0, 500*time.Microsecond), func() { m.act(out) })
 }
 

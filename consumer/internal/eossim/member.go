@@ -33,8 +33,8 @@ type member struct {
 
 // connections are numbered as the broker accepts them.
 func (m *member) connect() {
-	m.w.judge.connections++
-	m.connection = m.w.judge.connections
+	m.w.connections++
+	m.connection = m.w.connections
 }
 
 func newMember(p *process) *member {

@@ -32,7 +32,6 @@ type polled struct {
 func (m *member) starts(at partition) {
 	m.places[at] = &place{committed: -1, handed: true}
 	m.w.Say("%s starts %v", m.name(), at)
-	m.w.judge.owns(m, at)
 	m.locate(at, 0)
 }
 

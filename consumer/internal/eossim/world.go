@@ -35,6 +35,8 @@ type world struct {
 	order   []*process
 	tries   map[source]int // of records that cannot be processed at first
 	judge   judge
+
+	connections uint64 // that were opened
 }
 
 // source is an input record.

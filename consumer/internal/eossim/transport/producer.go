@@ -74,9 +74,6 @@ func New(cfg Config) *Producer {
 // Close ends it. Nobody hears of what is under way.
 func (p *Producer) Close() { p.closed = true }
 
-// Now is the producer id and epoch as they are, and what is wrong with them.
-func (p *Producer) Now() (id int64, epoch int16, err error) { return p.id.id, p.id.epoch, p.id.err }
-
 func (p *Producer) later(d time.Duration, do func()) {
 	p.cfg.Life.Later(d, func() {
 		if !p.closed {
@@ -189,8 +186,8 @@ func (p *Producer) load(done func(identity)) {
 
 // initialise sends InitProducerId with what was last (KIP-360).
 func (p *Producer) initialise() {
-	last, this := p.id, new(int)
-	p.try = this
+	last, attempt := p.id, new(int)
+	p.try = attempt
 	var resp *kmsg.InitProducerIDResponse
 	p.concurrently(func(done func(error)) {
 		req := kmsg.NewPtrInitProducerIDRequest()
@@ -206,7 +203,7 @@ func (p *Producer) initialise() {
 			done(err)
 		})
 	}, func(err error) {
-		if p.try != this {
+		if p.try != attempt {
 			return // its caller has gone
 		}
 		if err == nil {
