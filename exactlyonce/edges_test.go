@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/skeinstream/skein/client"
 	"github.com/skeinstream/skein/consumer"
 	"github.com/skeinstream/skein/producer"
 )
@@ -266,5 +267,27 @@ func TestAnOutputTopicThatCannotBe(t *testing.T) {
 		if err := <-n.err; err == nil || !strings.Contains(err.Error(), "a b c") {
 			t.Errorf("Run returned %v", err)
 		}
+	})
+}
+
+// unclosable is fenced, and says so when it is closed.
+type unclosable struct{ producing }
+
+func (unclosable) close(context.Context) error { return producer.ErrFenced }
+
+// TestAFencedProducerIsClosedWithoutAWord: it had nothing open that counts, so that Run has ended well.
+func TestAFencedProducerIsClosedWithoutAWord(t *testing.T) {
+	inBubble(t, 1, func(w *world) {
+		cfg := w.config()
+		cfg.Consumer.Cluster = client.Config{Brokers: []string{"skein:9092"}, Dial: w.b.Dialer()}
+		p, err := New(cfg, copies)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.closeFencer()
+		life, end := p.lives(context.Background())
+		defer end()
+		p.loop.life, p.loop.producing = life, unclosable{}
+		w.ok(p.loop.close())
 	})
 }

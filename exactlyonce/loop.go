@@ -47,16 +47,19 @@ func (l *loop) run(life *lives) (err error) {
 	return out.Err
 }
 
-// close leaves the group, whose callbacks have nothing to do any more, and then the producer. A processor that was halted is not waited for.
+// close leaves the group, whose callbacks have nothing to do any more, and then the producer, which has nothing open that counts: one that
+// cannot say so to the broker is fenced already, or ends by its timeout. A processor that was halted is not waited for.
 func (l *loop) close() error {
 	ctx, cancel := context.WithTimeout(l.life.all, l.p.cfg.DrainTimeout)
 	defer cancel()
 	err := l.p.consumer.Close(ctx)
 	if l.producing != nil {
-		err = errors.Join(err, l.producing.close(ctx))
+		if err := l.producing.close(ctx); err != nil {
+			l.p.log.Warn("closing the producer: the broker ends what it has open", "group", l.p.cfg.Consumer.Group, "err", err)
+		}
 	}
 	if l.life.all.Err() != nil && err != nil {
-		l.p.log.Warn("ending took too long: the group, or the transaction coordinator, finds out by itself", "group", l.p.cfg.Consumer.Group, "err", err)
+		l.p.log.Warn("ending took too long: the group finds out by itself", "group", l.p.cfg.Consumer.Group, "err", err)
 		return nil
 	}
 	return err
