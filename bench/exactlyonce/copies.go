@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/skeinstream/skein/bench/internal/load"
+	"github.com/skeinstream/skein/bench/internal/peers"
 	"github.com/skeinstream/skein/bench/internal/stats"
 )
 
@@ -23,6 +24,8 @@ const (
 	rateOf    = "records/s"
 	workerCPU = "worker CPU"
 	brokerCPU = "broker CPU"
+	produces  = "Produce a thousand" // requests for so many records
+	fetches   = "Fetch a thousand"
 	latency50 = "p50"
 	latency99 = "p99"
 )
@@ -53,6 +56,7 @@ type moment struct {
 	at             time.Time
 	done           int64
 	worker, broker time.Duration // processor time
+	requests       peers.Requests
 }
 
 // copyAll waits until the worker has committed all of the input, and tells how
@@ -69,17 +73,25 @@ func (v *visit) copyAll(ctx context.Context, j job, workers *crew) (map[string]f
 		if err != nil {
 			return nil, fmt.Errorf("after %d of %d records: %w", from.done, all, err)
 		}
-		if share := float64(m.done) / float64(all); from.done == 0 && share >= countFrom {
+		switch share := float64(m.done) / float64(all); {
+		case from.done == 0 && share >= countFrom:
 			from = m
-		} else if share >= countTo {
+			from.requests, err = v.broker.Requests(ctx)
+		case share >= countTo:
 			to = m
+			to.requests, err = v.broker.Requests(ctx)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	if from.done >= to.done {
 		return nil, fmt.Errorf("one commit had %d of %d records: give it more", to.done, all)
 	}
-	count := float64(to.done - from.done)
+	count, asked := float64(to.done-from.done), to.requests.Since(from.requests)
 	return map[string]float64{
+		produces:  float64(asked["produce"]) * 1000 / count,
+		fetches:   float64(asked["fetch"]) * 1000 / count,
 		rateOf:    count / to.at.Sub(from.at).Seconds(),
 		workerCPU: (to.worker - from.worker).Seconds() * 1e6 / count,
 		brokerCPU: (to.broker - from.broker).Seconds() * 1e6 / count,

@@ -54,7 +54,7 @@ func TestSmallRun(t *testing.T) {
 		if !o.clients.MatchString(c.name) {
 			continue
 		}
-		for _, column := range []string{rateOf, latency50, latency99} {
+		for _, column := range []string{rateOf, produces, fetches, latency50, latency99} {
 			if got := found[key{"skein", c.name, 1, column}]; len(got) != 1 || got[0] <= 0 {
 				t.Errorf("%s of %s is %v", column, c.name, got)
 			}

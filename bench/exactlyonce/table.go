@@ -33,15 +33,18 @@ func (m *measurement) writeCopies(out io.Writer, broker result.Peer) {
 		}
 		if !begun {
 			heading(out, fmt.Sprintf("One worker copies records of %d B, on %s", recordSize, broker.Title()), "worker", "k/s", "of at least once",
-				"worker CPU a million (s)", "broker CPU a million (s)", "latency p50 (ms)", "p99 (ms)")
+				"worker CPU a million (s)", "broker CPU a million (s)", "Produce a thousand", "Fetch a thousand", "latency p50 (ms)", "p99 (ms)")
 			begun = true
 		}
 		part := result.Number(of(c.name, rateOf) / of(c.without, rateOf))
 		if c.name == ours && of(c.name, rateOf)/of(c.without, rateOf) < share {
 			part = "**" + part + "**"
 		}
-		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s | %s |\n", c.name, result.Number(of(c.name, rateOf)/1000), part,
-			result.Number(of(c.name, workerCPU)), result.Number(of(c.name, brokerCPU)), result.Number(of(c.name, latency50)), result.Number(of(c.name, latency99)))
+		fmt.Fprintf(out, "| %s | %s | %s |", c.name, result.Number(of(c.name, rateOf)/1000), part)
+		for _, column := range []string{workerCPU, brokerCPU, produces, fetches, latency50, latency99} {
+			fmt.Fprintf(out, " %s |", result.Number(of(c.name, column)))
+		}
+		fmt.Fprintln(out)
 	}
 }
 
