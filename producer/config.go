@@ -129,7 +129,7 @@ func (c Config) kgoOptions() []kgo.Opt {
 	default:
 		opts = append(opts, kgo.DisableIdempotentWrite(), kgo.RequiredAcks(kgo.NoAck()))
 	}
-	return append(opts, c.Cluster.KgoOptions()...)
+	return append(opts, c.cluster().KgoOptions()...)
 }
 
 // retryTimeout is for how long franz-go tries to get an answer by itself. An EndTxn is sent once: what a lost answer means is decided by
