@@ -41,10 +41,10 @@ func TestProcessing(t *testing.T) {
 	_ = lives.Wait()
 }
 
-// process: two workers. One is killed and stays away; both are cut off, each in its way, and come back; the network is
-// gone for a moment; the broker is killed, alone and with a worker; both are
-// frozen and taken for dead; one after the other is replaced; everything is
-// killed; all works again and ends.
+// process: two workers. One is killed and stays away; both are cut off, each in
+// its way, and come back; the network is gone for a moment; both are frozen and
+// taken for dead; the broker is killed with a worker; one after the other is
+// replaced; everything is killed; all works again and ends.
 func process(t *testing.T, tools *kafka.Tools, broker string, clients []client) {
 	since := time.Now()
 	workers, err := named(clients, ours, oursParallel)
@@ -68,7 +68,6 @@ func process(t *testing.T, tools *kafka.Tools, broker string, clients []client) 
 	l.works(l.a)
 	l.partition(l.a, held)
 	l.interrupt(l.a, reset)
-	l.crash()
 	l.partition(l.b, silent)
 	l.interrupt(l.b, held)
 	l.freeze(l.a, ending)
@@ -77,8 +76,9 @@ func process(t *testing.T, tools *kafka.Tools, broker string, clients []client) 
 	l.start(l.b, forever)
 	l.bounce(l.b, shortTransaction) // nobody will live on who could fence it
 	l.bounce(l.a, shortTransaction)
-	for range *rounds {
-		if long() {
+	if long() {
+		l.crash()
+		for range *rounds {
 			l.storm()
 		}
 	}
