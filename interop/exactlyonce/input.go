@@ -41,6 +41,7 @@ func startSource(addr string, partitions int, failed func(format string, args ..
 
 func (s *source) client(more ...kgo.Opt) (*kgo.Client, error) {
 	return kgo.NewClient(append(more, kgo.SeedBrokers(s.addr), kgo.DefaultProduceTopic(inputTopic), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.MaxProduceRequestsInflightPerBroker(1),                               // Kafka takes a later one first when it has just been started
 		kgo.ProducerLinger(0), kgo.ProducerBatchCompression(kgo.NoCompression()), // not every client has codecs
 		kgo.RetryBackoffFn(func(int) time.Duration { return 50 * time.Millisecond }))...)
 }
@@ -95,8 +96,9 @@ func (s *source) wrote(r *kgo.Record, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	had := s.inputs[r.Partition]
-	if n := len(had); n > 0 && had[n-1] >= r.Offset {
-		s.failed("input %d of partition %d is at offset %d, behind the next", n, r.Partition, r.Offset)
+	n := len(had)
+	if want := fmt.Sprint(r.Partition, " ", n); string(r.Value) != want || n > 0 && had[n-1] >= r.Offset {
+		s.failed("input %q is written where %q was to be, at offset %d", r.Value, want, r.Offset)
 	}
 	s.inputs[r.Partition] = append(had, r.Offset)
 }
