@@ -27,8 +27,8 @@ func TestOrdersAreThereOnceWhateverHappens(t *testing.T) {
 		{Kinds: []rehearsal.Fault{rehearsal.Crash, rehearsal.Absence, rehearsal.End}},
 	} {
 		script.Fuse = 40
-		script.Seed, script.Faults = uint64(i), 12
-		if faults := rehearsal.Run(t, shop(3*time.Minute, 3000), script); faults < 5 {
+		script.Seed, script.Faults = uint64(i), 8
+		if faults := rehearsal.Run(t, shop(2*time.Minute, 1500), script); faults < 2 {
 			t.Errorf("%v: only %d faults", script, faults)
 		}
 	}
