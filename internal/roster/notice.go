@@ -66,21 +66,29 @@ func Split(userData []byte) (assignors []byte, n Notice, found bool) {
 	if !ok {
 		return userData, Notice{}, false
 	}
-	r := reader{body}
-	if n.Own, ok = r.text(); !ok {
+	if n, ok = read(body); !ok {
 		return userData, Notice{}, false
 	}
-	count, ok := r.byte()
+	return rest, n, true
+}
+
+// read takes the body of a notice apart. More may stand behind what is known.
+func read(body []byte) (n Notice, whole bool) {
+	r := reader{body}
+	var count byte
+	if n.Own, whole = r.text(); whole {
+		count, whole = r.byte()
+	}
 	for range count {
 		var k []byte
-		if k, ok = r.text(); !ok {
-			return userData, Notice{}, false
+		if k, whole = r.text(); !whole {
+			break
 		}
 		if len(n.Known) < mostRead && len(k) > 0 {
 			n.Known = append(n.Known, k)
 		}
 	}
-	return rest, n, ok
+	return n, whole
 }
 
 // cut finds the body of a notice, and what stands before it.

@@ -2,7 +2,9 @@ package roster
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
+	"hash/crc32"
 	"reflect"
 	"testing"
 )
@@ -61,6 +63,20 @@ func TestNoNotice(t *testing.T) {
 		}
 		if rest, _, found := Split(whole[:i]); found || !bytes.Equal(rest, whole[:i]) {
 			t.Errorf("the first %d bytes were read", i)
+		}
+	}
+}
+
+// Whoever can compute a checksum can write a body that ends too soon: it is the assignor's, too.
+func TestABodyThatEndsTooSoon(t *testing.T) {
+	for _, body := range [][]byte{{1, 'm'}, {2, 'm'}, {1, 'm', 1}, {1, 'm', 1, 2, 'y'}} {
+		b := binary.BigEndian.AppendUint16([]byte("before"+guard), version)
+		b = append(b, body...)
+		b = binary.BigEndian.AppendUint32(b, crc32.Checksum(b[len("before"):], castagnoli))
+		b = binary.BigEndian.AppendUint16(b, uint16(head+len(body)+tail))
+		b = append(b, magic...)
+		if rest, n, found := Split(b); found || len(n.Own)+len(n.Known) > 0 || !bytes.Equal(rest, b) {
+			t.Errorf("%q: %q, %+v, %t", body, rest, n, found)
 		}
 	}
 }
