@@ -85,12 +85,16 @@ func (p *Producer) load(ctx context.Context) transaction.Answer {
 	return transaction.Answer{ID: id, Epoch: epoch, Implicit: *p.implicit}
 }
 
-// drain waits for all answers. The machine takes no more records meanwhile.
+// drain waits for all answers. The machine takes no more records meanwhile. Flush does not wait for what franz-go refuses before it has it in its
+// buffers, whose callbacks come later: the budget does.
 func (p *Producer) drain(ctx context.Context) error {
 	if err := p.isIdle(ctx); err != nil {
 		return err
 	}
-	return p.kafka.Flush(ctx)
+	if err := p.kafka.Flush(ctx); err != nil {
+		return err
+	}
+	return p.budget.empty(ctx)
 }
 
 // discard gives up what can be. Those who wait for room get it, and are given up then.
@@ -101,10 +105,14 @@ func (p *Producer) discard(ctx context.Context) error {
 	if err := p.isIdle(ctx); err != nil {
 		return err
 	}
-	return p.kafka.AbortBufferedRecords(ctx)
+	if err := p.kafka.AbortBufferedRecords(ctx); err != nil {
+		return err
+	}
+	return p.budget.empty(ctx)
 }
 
-// renew goes on with another client, which begins with an epoch of its own. The old one has no records any more.
+// renew goes on with another client, which begins with an epoch of its own. The old one has no records any more. A producer that has been closed
+// meanwhile has nobody who would close another.
 func (p *Producer) renew() error {
 	kafka, err := kgo.NewClient(p.cfg.kgoOptions()...)
 	if err != nil {
@@ -112,8 +120,14 @@ func (p *Producer) renew() error {
 	}
 	p.mu.Lock()
 	old := p.kafka
-	p.kafka = kafka
+	if p.life.Err() == nil {
+		p.kafka = kafka
+	}
 	p.mu.Unlock()
+	if old == p.kafka {
+		kafka.Close()
+		return ErrClosed
+	}
 	p.implicit = nil
 	clear(p.coordinators)
 	old.Close()

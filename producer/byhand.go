@@ -47,13 +47,20 @@ func (p *Producer) commitOffsets(ctx context.Context, s transaction.Step) transa
 	}
 	committed := resp.(*kmsg.TxnOffsetCommitResponse)
 	a := transaction.Answer{Version: committed.Version}
+	silent := len(s.Group.Offsets)
 	for _, t := range committed.Topics {
 		for _, part := range t.Partitions {
+			if _, asked := s.Group.Offsets[transaction.Partition{Topic: t.Topic, Partition: part.Partition}]; asked {
+				silent--
+			}
 			if err := kerr.ErrorForCode(part.ErrorCode); err != nil {
 				p.moved(at, err)
 				a.Refused = append(a.Refused, fmt.Errorf("TxnOffsetCommit of %s-%d for group %s: %w", t.Topic, part.Partition, s.Group.Name, err))
 			}
 		}
+	}
+	if silent > 0 && len(a.Refused) == 0 {
+		a.Err = fmt.Errorf("TxnOffsetCommit for group %s has had no answer for %d of %d partitions", s.Group.Name, silent, len(s.Group.Offsets))
 	}
 	return a
 }

@@ -61,9 +61,7 @@ func (p *Producer) finish(ctx context.Context) error {
 	if p.machine == nil {
 		return p.Flush(ctx)
 	}
-	return p.inTurn(ctx, func(ctx context.Context) error {
-		return p.drive(ctx, (*transaction.Machine).Close)
-	})
+	return p.ends(ctx, (*transaction.Machine).Close)
 }
 
 // isClosed waits until all has ended.

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/skeinstream/skein/internal/transaction"
@@ -36,13 +37,12 @@ type Producer struct {
 	coordinators map[coordinator]int32
 	canFence     map[string]bool // by group
 	implicit     *bool           // once it is known of the client of now
+	began        time.Time       // when the transaction was, zero while there is none
+	why          error           // it was not committed
 
 	mu      sync.Mutex
 	kafka   *kgo.Client
 	machine *transaction.Machine // nil without transactions
-	sent    int                  // in the transaction
-	began   time.Time            // when it was, zero while there is none
-	why     error                // it was not committed
 	sending int                  // Sends that have not returned
 	idle    chan struct{}        // closed when there are none, nil while nobody waits for it
 	closing bool
@@ -79,6 +79,9 @@ func (p *Producer) Send(ctx context.Context, r *Record, done func(*Record, error
 	if done == nil {
 		done = p.unheard
 	}
+	if r == nil {
+		r = new(Record) // which fails, for it has no topic
+	}
 	kafka, err := p.enters()
 	if err != nil {
 		done(r, err)
@@ -94,10 +97,10 @@ func (p *Producer) Send(ctx context.Context, r *Record, done func(*Record, error
 		r.Context = context.WithoutCancel(ctx)
 	}
 	kafka.TryProduce(context.Background(), r, func(r *Record, err error) {
-		p.budget.give(size)
 		if err != nil {
 			err = p.failed(r, err)
 		}
+		p.budget.give(size) // after the transaction knows
 		done(r, err)
 	})
 }
@@ -148,7 +151,6 @@ func (p *Producer) enters() (*kgo.Client, error) {
 		if err := p.machine.Send(); err != nil {
 			return nil, err
 		}
-		p.sent++
 	}
 	p.sending++
 	return p.kafka, nil
@@ -198,6 +200,8 @@ func (p *Producer) takes(ctx context.Context, size int64) error {
 func (p *Producer) failed(r *Record, err error) error {
 	if errors.Is(err, kgo.ErrClientClosed) {
 		err = ErrClosed
+	} else if r.Topic == "" {
+		err = fmt.Errorf("it has no topic (%w): %w", err, kerr.InvalidTopicException)
 	}
 	if p.machine == nil || errors.Is(err, ErrClosed) {
 		return sendError(r, err)

@@ -18,20 +18,18 @@ var errNoTransactions = errors.New("this producer has no transactions: set Confi
 // the predecessor fenced. It waits for the coordinator then, and after a transaction that went wrong; otherwise it sends nothing.
 // A context without a deadline is given a minute.
 func (p *Producer) Begin(ctx context.Context) error {
-	err := p.inTurn(ctx, func(ctx context.Context) error {
+	return p.inTurn(ctx, func(ctx context.Context) error {
 		if p.cfg.Group != "" && p.cfg.UpgradeFrom == "" {
 			if err := p.fences(ctx, "beginning a transaction", p.cfg.Group); err != nil {
 				return err
 			}
 		}
-		return p.drive(ctx, (*transaction.Machine).Begin)
+		if err := p.drive(ctx, (*transaction.Machine).Begin); err != nil {
+			return err
+		}
+		p.began, p.why = time.Now(), nil
+		return nil
 	})
-	if err == nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.sent, p.began, p.why = 0, time.Now(), nil
-	}
-	return err
 }
 
 // SendOffsets has the transaction commit offsets, which the group's generation fences (KIP-447): group is what the consumer that has read them
@@ -65,15 +63,13 @@ func (p *Producer) SendUnfencedOffsets(ctx context.Context, group string, offset
 // A Retriable error leaves two ways: before the transaction's end was asked for it is open as before, and may be aborted, too; after
 // that only Commit may be called, until it says what has become of it (R-F1). A context without a deadline is given a minute.
 func (p *Producer) Commit(ctx context.Context) error {
-	err := p.inTurn(ctx, func(ctx context.Context) error { return p.drive(ctx, (*transaction.Machine).Commit) })
-	return p.over(true, err)
+	return p.ends(ctx, (*transaction.Machine).Commit)
 }
 
 // Abort ends the transaction without a trace for who reads what is committed. Records without an answer fail. Without a transaction it
 // does nothing. A context without a deadline is given a minute.
 func (p *Producer) Abort(ctx context.Context) error {
-	err := p.inTurn(ctx, func(ctx context.Context) error { return p.drive(ctx, (*transaction.Machine).Abort) })
-	return p.over(false, err)
+	return p.ends(ctx, (*transaction.Machine).Abort)
 }
 
 func plain(offsets consumer.Offsets) map[transaction.Partition]transaction.Offset {
@@ -84,29 +80,39 @@ func plain(offsets consumer.Offsets) map[transaction.Partition]transaction.Offse
 	return all
 }
 
-// over tells hooks and log of a transaction that is.
-func (p *Producer) over(commit bool, err error) error {
-	p.mu.Lock()
-	dead := ClassOf(err) == Fatal
-	if p.why == nil {
-		p.why = err
+// ends makes a call that ends the transaction, and tells hooks and log of it.
+func (p *Producer) ends(ctx context.Context, call func(*transaction.Machine) error) error {
+	var over *Transaction
+	err := p.inTurn(ctx, func(ctx context.Context) error {
+		err := p.drive(ctx, call)
+		over = p.over(err)
+		return err
+	})
+	if over != nil {
+		p.cfg.Hooks.transaction(*over)
 	}
-	t := Transaction{Committed: commit && err == nil, Records: p.sent, Err: p.why}
-	done := !p.began.IsZero() && (err == nil || dead)
-	if done {
-		t.Took, p.began = time.Since(p.began), time.Time{}
-	}
-	if t.Committed {
-		t.Err = nil
-	}
-	p.mu.Unlock()
-	if done {
-		p.cfg.Hooks.transaction(t)
-	}
-	if dead {
+	if ClassOf(err) == Fatal && !errors.Is(err, ErrClosed) {
 		p.log.Error("the transactional producer has come to its end", "transactional_id", p.cfg.TransactionalID, "error", err)
 	}
 	return err
+}
+
+// over is the transaction that has ended with a call, nil if none has. Who calls has the turn: the next one has not begun.
+func (p *Producer) over(err error) *Transaction {
+	if p.why == nil {
+		p.why = err
+	}
+	if p.began.IsZero() || err != nil && ClassOf(err) != Fatal {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := &Transaction{Committed: p.machine.Committed(), Records: p.machine.Sent(), Took: time.Since(p.began), Err: p.why}
+	if t.Committed {
+		t.Err = nil
+	}
+	p.began = time.Time{}
+	return t
 }
 
 // inTurn does one thing of a transaction at a time, within ctx and the producer's life (R-F2).
@@ -127,6 +133,9 @@ func (p *Producer) inTurn(ctx context.Context, do func(context.Context) error) e
 		return &Error{Op: "waiting for another call of the transaction", Class: classOfEnd(ctx), Err: context.Cause(ctx)}
 	}
 	defer func() { <-p.turn }()
+	if p.life.Err() != nil { // which ctx need not have heard of yet
+		return &Error{Op: "calling for a transaction", Class: Fatal, Err: ErrClosed}
+	}
 	return do(ctx)
 }
 

@@ -153,7 +153,7 @@ func (m *Machine) opened(a Answer) {
 		return
 	}
 	m.state, m.sent, m.closed, m.failure, m.groups = open, 0, false, nil, nil
-	m.byHand, m.lostEnd = false, false
+	m.byHand, m.lostEnd, m.done = false, false, false
 	m.returns(nil)
 }
 

@@ -176,6 +176,6 @@ func (m *Machine) prove(refusal, what error) {
 }
 
 func (m *Machine) committed() {
-	m.state = ready
+	m.state, m.done = ready, true
 	m.returns(nil)
 }

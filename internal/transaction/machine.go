@@ -25,6 +25,7 @@ type Machine struct {
 
 	sent    int   // records that were handed over
 	closed  bool  // no more are taken
+	done    bool  // it was committed
 	failure error // why the transaction cannot be committed
 	groups  []Group
 
@@ -129,6 +130,12 @@ func (m *Machine) Send() error {
 	m.sent++
 	return nil
 }
+
+// Sent is how many records were handed over in the transaction that is open, or was the last.
+func (m *Machine) Sent() int { return m.sent }
+
+// Committed says that the last transaction was.
+func (m *Machine) Committed() bool { return m.done }
 
 // Failed is told of a record that was handed over and will not be written, and why.
 func (m *Machine) Failed(err error) {
