@@ -42,7 +42,7 @@ func (c Config) KgoOptions() []kgo.Opt {
 	opts := []kgo.Opt{
 		kgo.SeedBrokers(brokers...),
 		kgo.ClientID(cmp.Or(c.ClientID, "skein")),
-		kgo.SoftwareNameAndVersion("skein", "1"),
+		kgo.SoftwareNameAndVersion(softwareName, softwareVersion),
 		kgo.Dialer(c.Dialer()),
 		kgo.DisableClientMetrics(),
 	}

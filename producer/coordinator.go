@@ -82,9 +82,7 @@ func (p *Producer) moved(at coordinator, err error) {
 
 // versions asks a coordinator what it can do.
 func (p *Producer) versions(ctx context.Context, at coordinator) (*kmsg.ApiVersionsResponse, error) {
-	req := kmsg.NewPtrApiVersionsRequest()
-	req.ClientSoftwareName, req.ClientSoftwareVersion = "skein", "1"
-	resp, err := p.ask(ctx, at, req)
+	resp, err := p.ask(ctx, at, client.ApiVersions())
 	if err != nil {
 		return nil, unsent(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/kversion"
+
+	"github.com/skeinstream/skein/client"
 )
 
 // Since is the version of TxnOffsetCommit that says the generation, the member and its instance.
@@ -86,9 +88,7 @@ const patience = 5 * time.Second
 func ask(ctx context.Context, broker *kgo.Broker) (*kversion.Versions, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	req := kmsg.NewPtrApiVersionsRequest()
-	req.ClientSoftwareName, req.ClientSoftwareVersion = "skein", "1"
-	got, err := broker.RetriableRequest(ctx, req)
+	got, err := broker.RetriableRequest(ctx, client.ApiVersions())
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ var rooms = map[string]room{
 	"assign/internal/weigh":       {Pure: true, Rooms: []string{"assign/internal/group"}},
 	"assign/internal/certificate": {Pure: true}, // not even group: it must share nothing with the solver
 
-	"client":                             {Others: []string{kgo, sasl}},
+	"client":                             {Others: []string{kgo, kmsg, sasl}},
 	"consumer":                           {Rooms: []string{"assign", "client", "consumer/internal/*", "internal/roster"}, Others: []string{kgo, kmsg, kerr, kversion}},
 	"consumer/internal/acks":             {Pure: true},
 	"consumer/internal/eossim":           {Pure: true, Rooms: []string{"assign", "consumer/internal/eossim/*", "consumer/internal/membership", "internal/machine", "internal/simulation", "internal/transaction", "internal/work"}, Others: []string{kmsg, kerr}},
@@ -97,7 +97,7 @@ var rooms = map[string]room{
 	"examples/internal/stage":     {Rooms: []string{"broker", "client", "consumer"}, Others: []string{kgo, kadm}},
 	"examples/internal/table":     {Rooms: []string{"client", "consumer"}},
 
-	"internal/ages":    {Others: []string{kgo, kmsg, kerr, kversion}},
+	"internal/ages":    {Rooms: []string{"client"}, Others: []string{kgo, kmsg, kerr, kversion}},
 	"exactlyonce":      {Rooms: []string{"client", "consumer", "internal/ages", "internal/fence", "internal/work", "producer"}, Others: []string{kgo, kmsg, kerr, kversion}},
 	"exactlyonce/prom": {Rooms: []string{"consumer", "exactlyonce"}, Others: []string{prometheus}},
 	"producer":         {Rooms: []string{"client", "consumer", "internal/ages", "internal/transaction"}, Others: []string{kgo, kmsg, kerr, kversion, xsync}},
