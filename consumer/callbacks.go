@@ -118,6 +118,6 @@ func (c *Consumer) commitBefore(ctx context.Context, list []TopicPartition) {
 	}
 	if err := c.commit(ctx, func() Offsets { return c.table.progress(list, true) }); err != nil {
 		c.log.Warn("committing before partitions are given up failed: their next owner reads some records again",
-			"group", c.cfg.Group, "partitions", names(list), "err", err)
+			"group", c.cfg.Group, "partitions", names(list), "error", err)
 	}
 }

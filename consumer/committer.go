@@ -76,7 +76,7 @@ func (m *committer) auto() {
 
 func (c *Consumer) autoCommitted(offsets Offsets, err error) {
 	if err != nil {
-		c.log.Warn("committing failed: it is tried again with what comes next", "group", c.cfg.Group, "partitions", len(offsets), "err", err)
+		c.log.Warn("committing failed: it is tried again with what comes next", "group", c.cfg.Group, "partitions", len(offsets), "error", err)
 	}
 }
 

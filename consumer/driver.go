@@ -166,7 +166,7 @@ func (d *driver) carry(out membership.Output) {
 		d.want(out.Want)
 	}
 	if out.Fatal {
-		d.c.log.Error("the membership has ended: close the consumer", "group", d.c.cfg.Group, "err", out.Err)
+		d.c.log.Error("the membership has ended: close the consumer", "group", d.c.cfg.Group, "error", out.Err)
 		d.c.desk.fail(out.Err, true)
 	}
 	if out.Call != nil {
@@ -204,7 +204,7 @@ func (d *driver) unanswered(msg string, err error) {
 	if err == nil || d.life.Err() != nil {
 		return
 	}
-	d.c.log.Warn(msg, "group", d.c.cfg.Group, "err", err)
+	d.c.log.Warn(msg, "group", d.c.cfg.Group, "error", err)
 	if !passing(err) {
 		d.c.desk.fail(err, false)
 	}
@@ -235,7 +235,7 @@ func (d *driver) request(req kmsg.Request) (kmsg.Response, error) {
 
 func (d *driver) leave(req *kmsg.LeaveGroupRequest) {
 	if _, err := d.c.kafka.Request(d.life, req); err != nil {
-		d.c.log.Warn("leaving the group failed: it finds out by itself", "group", req.Group, "err", err)
+		d.c.log.Warn("leaving the group failed: it finds out by itself", "group", req.Group, "error", err)
 	}
 }
 

@@ -56,7 +56,7 @@ func (c *Consumer) settlingFailed(ctx context.Context, list []*partition, err er
 		c.desk.fail(err, false)
 		return nil
 	}
-	c.log.Warn("finding out where to begin failed: trying again", "group", c.cfg.Group, "partitions", names(keys(list)), "err", err)
+	c.log.Warn("finding out where to begin failed: trying again", "group", c.cfg.Group, "partitions", names(keys(list)), "error", err)
 	return list
 }
 

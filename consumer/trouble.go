@@ -27,7 +27,7 @@ func (c *Consumer) trouble(t trouble) {
 		c.drawBack(t.partition)
 		c.driver.sending.Go(func() { c.returnTo(c.driver.life, t.partition) })
 	case passing(t.err):
-		c.log.Debug("fetching failed: trying again", "topic", t.Topic, "partition", t.Partition, "err", t.err)
+		c.log.Debug("fetching failed: trying again", "topic", t.Topic, "partition", t.Partition, "error", t.err)
 	default:
 		c.desk.fail(&PartitionError{t.TopicPartition, t.err}, false)
 	}

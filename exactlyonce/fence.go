@@ -171,7 +171,7 @@ func (f *fencer) does(a *attempts, timer *time.Timer, out fence.Output) {
 	for _, id := range out.Fence {
 		kafka, err := a.client(f)
 		if err != nil {
-			f.log.Error("setting up the Kafka client that fences", "err", err)
+			f.log.Error("setting up the Kafka client that fences", "error", err)
 			f.post(fence.Answered{ID: id, Answer: fence.Refused})
 			continue
 		}
@@ -191,7 +191,7 @@ func (f *fencer) attempt(kafka *kgo.Client, id string) fence.Answer {
 	}
 	answer := answerOf(err)
 	if answer == fence.Refused {
-		f.log.Warn("fencing the producer of a member that is gone was refused"+hint(err), "group", f.group, "transactional id", id, "err", err)
+		f.log.Warn("fencing the producer of a member that is gone was refused"+hint(err), "group", f.group, "transactional id", id, "error", err)
 	}
 	return answer
 }

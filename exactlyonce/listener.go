@@ -45,7 +45,7 @@ func (l *loop) assigned(ctx context.Context, r consumer.Rebalance) error {
 	l.callback(ctx, work.Assigned{Partitions: ours(r.Partitions), Generation: r.Generation})
 	if k, ok := l.producing.(keeper); ok && len(r.Partitions) > 0 {
 		if err := k.taken(ctx, r.Partitions); err != nil {
-			l.p.log.Warn("claiming partitions failed: it is tried again when they are worked on", "group", l.p.cfg.Consumer.Group, "err", err)
+			l.p.log.Warn("claiming partitions failed: it is tried again when they are worked on", "group", l.p.cfg.Consumer.Group, "error", err)
 		}
 		l.p.consumer.Rewind(r.Partitions...)
 	}

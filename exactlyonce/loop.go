@@ -55,11 +55,11 @@ func (l *loop) close() error {
 	err := l.p.consumer.Close(ctx)
 	if l.producing != nil {
 		if err := l.producing.close(ctx); err != nil {
-			l.p.log.Warn("closing the producer: the broker ends what it has open", "group", l.p.cfg.Consumer.Group, "err", err)
+			l.p.log.Warn("closing the producer: the broker ends what it has open", "group", l.p.cfg.Consumer.Group, "error", err)
 		}
 	}
 	if l.life.all.Err() != nil && err != nil {
-		l.p.log.Warn("ending took too long: the group finds out by itself", "group", l.p.cfg.Consumer.Group, "err", err)
+		l.p.log.Warn("ending took too long: the group finds out by itself", "group", l.p.cfg.Consumer.Group, "error", err)
 		return nil
 	}
 	return err
@@ -184,7 +184,7 @@ func (l *loop) renew(ctx context.Context) error {
 	}
 	made, err := l.p.cfg.produce(ctx)
 	if err != nil {
-		l.p.log.Warn("making a producer failed: trying again", "group", l.p.cfg.Consumer.Group, "err", err)
+		l.p.log.Warn("making a producer failed: trying again", "group", l.p.cfg.Consumer.Group, "error", err)
 		return err
 	}
 	l.producing = made

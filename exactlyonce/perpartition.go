@@ -130,7 +130,7 @@ func (p *perPartition) claim(ctx context.Context, l *lane) error {
 // dropped closes the producers of partitions that are gone.
 func (p *perPartition) dropped(ctx context.Context, list []consumer.TopicPartition) {
 	if err := each(p.takeOut(list), func(l *lane) error { return l.close(ctx) }); err != nil {
-		p.cfg.Logger.Warn("closing the producers of partitions that are gone", "group", p.cfg.Consumer.Group, "err", err)
+		p.cfg.Logger.Warn("closing the producers of partitions that are gone", "group", p.cfg.Consumer.Group, "error", err)
 	}
 }
 

@@ -74,5 +74,5 @@ func (l *loop) log(e *work.Ended, msg string) {
 	case work.Lost, work.Moved, work.Halted:
 		level = slog.LevelInfo
 	}
-	l.p.log.Log(context.Background(), level, msg, "group", l.p.cfg.Consumer.Group, "reason", e.Reason, "records", e.Records, "err", e.Err)
+	l.p.log.Log(context.Background(), level, msg, "group", l.p.cfg.Consumer.Group, "reason", e.Reason, "records", e.Records, "error", e.Err)
 }

@@ -20,7 +20,7 @@ func (w *Work) revoked(ctx context.Context, r consumer.Rebalance) error {
 		w.crew.shorten(r.Partitions)
 		w.finish(ctx, r.Partitions)
 		if err := w.commit(ctx, r.Partitions); err != nil {
-			w.log.Warn("partitions are given up without a commit: their next owner works on some records again", "partitions", r.Partitions, "err", err)
+			w.log.Warn("partitions are given up without a commit: their next owner works on some records again", "partitions", r.Partitions, "error", err)
 		}
 		w.forget(r.Partitions)
 	}
@@ -36,7 +36,7 @@ func (w *Work) finish(ctx context.Context, list []consumer.TopicPartition) {
 	if err == nil {
 		return
 	}
-	w.log.Warn("partitions are given up while records are being worked on: their next owner works on these again", "partitions", list, "err", err)
+	w.log.Warn("partitions are given up while records are being worked on: their next owner works on these again", "partitions", list, "error", err)
 	w.crew.abort(list, ErrTooLong)
 	_ = w.drainInTime(ctx, list) // for as long as it takes to notice
 }
@@ -55,7 +55,7 @@ func (w *Work) drainInTime(ctx context.Context, list []consumer.TopicPartition) 
 func (w *Work) lost(ctx context.Context, r consumer.Rebalance) error {
 	w.crew.abort(r.Partitions, consumer.ErrExpelled)
 	if err := w.drainInTime(ctx, r.Partitions); err != nil {
-		w.log.Warn("partitions are lost while records are being worked on", "partitions", r.Partitions, "err", err)
+		w.log.Warn("partitions are lost while records are being worked on", "partitions", r.Partitions, "error", err)
 	}
 	w.forget(r.Partitions)
 	tell := w.next.Lost

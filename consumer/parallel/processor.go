@@ -168,7 +168,7 @@ func (p *Processor) poll(ctx context.Context, due time.Time) error {
 
 func (p *Processor) commit(ctx context.Context) {
 	if err := p.work.Commit(ctx); err != nil && ctx.Err() == nil {
-		p.work.log.Warn("a commit failed: trying again later", "in", p.cfg.CommitInterval, "err", err)
+		p.work.log.Warn("a commit failed: trying again later", "in", p.cfg.CommitInterval, "error", err)
 	}
 }
 

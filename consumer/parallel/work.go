@@ -209,7 +209,7 @@ func (w *Work) commit(ctx context.Context, list []consumer.TopicPartition) error
 	err := w.c.CommitOffsets(ctx, offsets)
 	switch {
 	case errors.Is(err, consumer.ErrRebalanceInProgress), errors.Is(err, consumer.ErrCommitFailed), errors.Is(err, consumer.ErrNotOwned):
-		w.log.Info("a commit came while the group rebalances", "err", err)
+		w.log.Info("a commit came while the group rebalances", "error", err)
 		return nil
 	case err != nil:
 		return fmt.Errorf("committing what is done: %w", err)
