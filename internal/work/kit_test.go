@@ -2,7 +2,6 @@ package work
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 )
@@ -45,7 +44,7 @@ func (l *life) sees(in Input, want string) {
 
 func (l *life) wait(d time.Duration) { l.now = l.now.Add(d) }
 
-// processed reads and processes n records of a partition, from an offset on; the transaction is open then.
+// processes reads and processes n records of a partition, from an offset on; the transaction is open then.
 func (l *life) processes(p int32, from int64, n int) {
 	l.t.Helper()
 	if got := l.m.Step(l.now, got(1, p, n)); got.Act != Process || got.Records != n {
@@ -71,5 +70,3 @@ func committed(generation int32) Committed {
 }
 
 var errTest = errors.New("trouble")
-
-func (l *life) String() string { return fmt.Sprint(l.last) }
