@@ -19,14 +19,14 @@ type Config struct {
 	// Consumer is its consumer's. ReadCommitted and ManualCommit are forced. Its Listener is called after what has to be done with
 	// partitions that go, and before what has to be done with those that come.
 	Consumer consumer.Config
-	// Topics are what is read, or Pattern.
+	// Topics are what is read, or those whose names Pattern matches: one of the two.
 	Topics  []string
 	Pattern *regexp.Regexp
 	// Producer is its producer's. A Cluster that says nothing is the consumer's. TransactionalID "" is made of the group and Consumer.InstanceID, or
 	// else a random one, which the group is told (docs/decision/0010-fencing-the-dead.md). TransactionTimeout 0 is 10 s.
 	Producer producer.Config
 	// Interval is for how long records come into one transaction, which is how long their output is waited for; 0 is 100 ms, less than 0
-	// is one transaction for each batch.
+	// is one transaction for each batch. It has to be shorter than Producer.TransactionTimeout.
 	Interval time.Duration
 	// MaxRecords bounds the records of a transaction; 0 is no bound.
 	MaxRecords int
@@ -52,7 +52,7 @@ type Config struct {
 	// leave the group; 0 is 30 s.
 	DrainTimeout time.Duration
 	Hooks        Hooks
-	// Logger hears one line for each change; nil is that of Consumer.
+	// Logger hears one line for each change; nil is that of Consumer, or of its Cluster.
 	Logger *slog.Logger
 }
 
@@ -106,17 +106,17 @@ func saysNothing(c client.Config) bool {
 func (c Config) check() error {
 	switch {
 	case c.Consumer.Group == "":
-		return errors.New("there is no Consumer.Group: its offsets are part of the transactions")
+		return errors.New("there is no Consumer.Group: name one, its offsets are part of the transactions")
 	case len(c.Topics) == 0 && c.Pattern == nil:
 		return errors.New("there is nothing to read: set Topics, or Pattern")
 	case len(c.Topics) > 0 && c.Pattern != nil:
 		return errors.New("there are both Topics and a Pattern: choose one")
 	case c.MaxRecords < 0:
-		return fmt.Errorf("a bound of %d MaxRecords: 0 is none", c.MaxRecords)
+		return fmt.Errorf("MaxRecords is %d: choose 1 or more, or 0 for no bound", c.MaxRecords)
 	case c.Concurrency < 1:
-		return fmt.Errorf("a Concurrency of %d: it takes one call at least", c.Concurrency)
+		return fmt.Errorf("Concurrency is %d: choose 1 or more, or 0 for 1", c.Concurrency)
 	case c.DrainTimeout < 0:
-		return fmt.Errorf("a DrainTimeout of %v: 0 is 30 s", c.DrainTimeout)
+		return fmt.Errorf("DrainTimeout is %v: choose more than nothing, or 0 for 30 s", c.DrainTimeout)
 	case c.Interval >= c.Producer.TransactionTimeout:
 		return fmt.Errorf("an Interval of %v leaves a transaction no time within TransactionTimeout %v: a tenth of it is plenty", c.Interval, c.Producer.TransactionTimeout)
 	case c.UpgradeFrom != "" && c.Producers != OnePerPartition:

@@ -30,7 +30,7 @@ type PoisonPolicy struct {
 
 func (p PoisonPolicy) check() error {
 	if p.Backoff < 0 || p.BackoffMax < 0 {
-		return fmt.Errorf("Poison.Backoff is %v and BackoffMax %v: neither may be less than nothing", p.Backoff, p.BackoffMax)
+		return fmt.Errorf("Poison.Backoff is %v and BackoffMax %v: choose 0, for the default, or more", p.Backoff, p.BackoffMax)
 	}
 	return nil
 }

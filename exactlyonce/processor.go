@@ -52,7 +52,7 @@ func New(cfg Config, process Func) (*Processor, error) {
 	cfg = cfg.withDefaults()
 	err := cfg.check()
 	if err == nil && process == nil {
-		err = errors.New("there is no function to process records")
+		err = errors.New("there is no function to process records: give New or Run one")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("configuring exactly-once processing: %w", err)
@@ -87,7 +87,7 @@ func (p *Processor) Consumer() *consumer.Consumer { return p.consumer }
 // returns what it ended for, all within DrainTimeout; that ctx ended is no error. It returns when each call of the function has. It runs once.
 func (p *Processor) Run(ctx context.Context) error {
 	if p.ran.Swap(true) {
-		return errors.New("running exactly-once processing: a Processor runs once")
+		return errors.New("running exactly-once processing: a Processor runs once: make another")
 	}
 	defer p.closeFencer()
 	l, spared := p.lives(ctx)

@@ -88,13 +88,13 @@ func Unsent(op string, err error) *Error { return &Error{op, classOfSend(err), e
 var (
 	errNotOpen      = errors.New("no transaction is open: Begin one first")
 	errOpen         = errors.New("a transaction is open: Commit or Abort it first")
-	errEnding       = errors.New("the transaction is being ended")
+	errEnding       = errors.New("the transaction is being ended: wait for Commit or Abort to return, and Begin another")
 	errUndecided    = errors.New("a Commit has not been answered yet: only Commit may be called again, until it says what has become of the transaction")
 	errAborting     = errors.New("an Abort has not come to its end: call it again")
 	errEpochRaised  = errors.New("the producer's epoch was raised within the transaction, which has aborted what was written before")
-	errNoID         = errors.New("the broker knows no transactions")
+	errNoID         = errors.New("the broker gives no producer id: transactions need Kafka 0.11 or later, or Skein")
 	errNoGeneration = errors.New("the group metadata names a generation but no member: take them as the consumer's GroupMetadata returns them")
-	errNoGroup      = errors.New("offsets need a group: the consumer has none")
+	errNoGroup      = errors.New("offsets need a group, and none is named: set the consumer's Config.Group, or name one")
 )
 
 // codeOf is the broker's error within err, nil if there is none.
