@@ -144,7 +144,7 @@ func TestEverythingAtOnce(t *testing.T) {
 				defer func() { done <- struct{}{} }()
 				for range 40 {
 					call()
-					time.Sleep(7 * time.Millisecond)
+					<-time.After(7 * time.Millisecond)
 				}
 			}()
 		}
