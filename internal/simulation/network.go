@@ -20,8 +20,8 @@ type Network struct {
 // Happens throws the dice for something that happens to so many of a thousand messages until the calm.
 func (n *Network) Happens(thousand int) bool { return !n.Calm && n.Dice.In(thousand) }
 
-// Travels is how long a message is under way: some are as late as a network with retransmissions makes them.
-func (n *Network) Travels() time.Duration {
+// travels is how long a message is under way: some are as late as a network with retransmissions makes them.
+func (n *Network) travels() time.Duration {
 	switch d := n.Dice; {
 	case n.Happens(n.LateOnes):
 		return d.Between(0, 15*time.Second)
@@ -47,13 +47,13 @@ func (n *Network) Send(from *Life, wait time.Duration, arrives func(took time.Du
 			from.Later(n.Dice.Between(0, time.Second), broken)
 			return
 		}
-		from.Later(n.Travels(), func() { c.end(resp, nil) })
+		from.Later(n.travels(), func() { c.end(resp, nil) })
 	}
 	if n.Happens(n.Lost) {
 		from.Later(n.Dice.Between(0, time.Second), broken)
 		return
 	}
-	there := n.Travels()
+	there := n.travels()
 	n.Clock.After(there, func() { arrives(there, answer) })
 	if n.Happens(n.Twice) {
 		again := there + n.Dice.Between(0, 3*time.Second)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"sync"
 	"time"
 
@@ -162,12 +161,5 @@ func (t *Table) Get(key string) ([]byte, bool) {
 	return value, found
 }
 
-// Rows is a copy of all.
-func (t *Table) Rows() map[string][]byte {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return maps.Clone(t.rows)
-}
-
-// Close ends the reading. Rows can be had still.
+// Close ends the reading. What was read can be had still.
 func (t *Table) Close() error { return t.consumer.Close(context.Background()) }

@@ -31,7 +31,7 @@ type record struct {
 // Produce buffers a record; done is called when it is written, or is not.
 func (p *Producer) Produce(at cluster.Partition, value any, done func(error)) {
 	if !p.producing {
-		done(ErrNotInTransaction)
+		done(errNotInTransaction)
 		return
 	}
 	b := p.buffers[at]
@@ -47,19 +47,19 @@ func (p *Producer) Produce(at cluster.Partition, value any, done func(error)) {
 // Expire buffers a record that will not be sent in time.
 func (p *Producer) Expire(after time.Duration, done func(error)) {
 	if !p.producing {
-		done(ErrNotInTransaction)
+		done(errNotInTransaction)
 		return
 	}
 	p.expiring++
 	p.later(after, func() {
 		p.expiring--
-		done(ErrExpired)
+		done(errExpired)
 		p.drain()
 	})
 }
 
-// Buffered counts the records that are not written.
-func (p *Producer) Buffered() (n int) {
+// buffered counts the records that are not written.
+func (p *Producer) buffered() (n int) {
 	for _, b := range p.order {
 		n += len(b.records)
 	}
@@ -87,7 +87,7 @@ func (p *Producer) drain() {
 		return
 	}
 	switch {
-	case p.Buffered() > 0:
+	case p.buffered() > 0:
 	case p.expiring > 0:
 		return
 	default:
@@ -114,7 +114,7 @@ func (p *Producer) drained(waits bool) {
 
 // write sends what is buffered.
 func (p *Producer) write(id identity) {
-	var load *LoadError
+	var load *loadError
 	switch {
 	case errors.As(id.err, &load):
 		p.dropAborted()
@@ -170,7 +170,7 @@ func (p *Producer) add(id identity, batches []*buffer) {
 	tries := 0
 	p.concurrently(func(done func(error)) {
 		if tries++; tries > 1 && p.aborting > 0 {
-			done(ErrAborting)
+			done(errAborting)
 			return
 		}
 		p.request(req, func(resp kmsg.Response, err error) {
@@ -203,14 +203,14 @@ func (p *Producer) add(id identity, batches []*buffer) {
 // dropAborted fails what may be failed while the transaction is aborted.
 func (p *Producer) dropAborted() {
 	if p.aborting > 0 {
-		p.failAll(ErrAborting)
+		p.failAll(errAborting)
 	}
 }
 
 // failAll fails what is buffered, but, while the transaction is aborted, not batches that may have been written.
 func (p *Producer) failAll(err error) {
 	for _, b := range p.order {
-		if len(b.records) > 0 && !(b.unsure && errors.Is(err, ErrAborting)) {
+		if len(b.records) > 0 && !(b.unsure && errors.Is(err, errAborting)) {
 			p.failBuffer(b, err)
 		}
 	}

@@ -13,19 +13,19 @@ import (
 
 // Errors of franz-go that are not the broker's.
 var (
-	ErrAborting         = errors.New("client is aborting buffered records")
-	ErrNotInTransaction = errors.New("cannot produce record transactionally if not in a transaction")
-	ErrExpired          = errors.New("records have timed out before they were able to be produced")
+	errAborting         = errors.New("client is aborting buffered records")
+	errNotInTransaction = errors.New("cannot produce record transactionally if not in a transaction")
+	errExpired          = errors.New("records have timed out before they were able to be produced")
 	errReload           = errors.New("producer id needs reloading")
 )
 
-// LoadError says that the producer id could not be had now.
-type LoadError struct{ Err error }
+// loadError says that the producer id could not be had now.
+type loadError struct{ Err error }
 
-func (e *LoadError) Error() string { return "unable to initialize a producer ID: " + e.Err.Error() }
+func (e *loadError) Error() string { return "unable to initialize a producer ID: " + e.Err.Error() }
 
 // Unwrap returns the cause.
-func (e *LoadError) Unwrap() error { return e.Err }
+func (e *loadError) Unwrap() error { return e.Err }
 
 // Config is who produces.
 type Config struct {
@@ -213,7 +213,7 @@ func (p *Producer) initialise() {
 				return
 			}
 		}
-		p.tell(identity{last.id, last.epoch, &LoadError{err}})
+		p.tell(identity{last.id, last.epoch, &loadError{err}})
 	})
 }
 
@@ -280,7 +280,7 @@ func (p *Producer) Cancel(err error) {
 	p.flushes, p.aborting = nil, 0
 	if len(p.loads) > 0 {
 		p.try = nil
-		p.tell(identity{p.id.id, p.id.epoch, &LoadError{err}})
+		p.tell(identity{p.id.id, p.id.epoch, &loadError{err}})
 	}
 	if end := p.ending; end != nil {
 		end(err)
