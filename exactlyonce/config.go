@@ -46,7 +46,7 @@ type Config struct {
 	// TransactionalIDOf names them in another way.
 	TransactionalIDOf func(consumer.TopicPartition) string
 	// PollError says whether an error of Poll ends Run: by what it returns; nil is to go on. Without one all do, after what was processed is
-	// committed.
+	// committed; consumer.ErrClosed does in any case.
 	PollError func(error) error
 	// DrainTimeout is how long Run takes to end at the most, once its context has: for what is being processed, for its transaction, and to
 	// leave the group; 0 is 30 s.
@@ -115,6 +115,10 @@ func (c Config) check() error {
 		return fmt.Errorf("MaxRecords is %d: choose 1 or more, or 0 for no bound", c.MaxRecords)
 	case c.Concurrency < 1:
 		return fmt.Errorf("Concurrency is %d: choose 1 or more, or 0 for 1", c.Concurrency)
+	case c.By > ByKey:
+		return fmt.Errorf("there is no By %d: choose ByPartition or ByKey", c.By)
+	case c.Producers > OnePerPartition:
+		return fmt.Errorf("there are no Producers %d: choose OnePerMember or OnePerPartition", c.Producers)
 	case c.DrainTimeout < 0:
 		return fmt.Errorf("DrainTimeout is %v: choose more than nothing, or 0 for 30 s", c.DrainTimeout)
 	case c.Interval >= c.Producer.TransactionTimeout:

@@ -66,8 +66,11 @@ func (l *loop) lost(ctx context.Context, r consumer.Rebalance) {
 	l.drop(ctx, r.Partitions)
 }
 
-// callback does what has to be done before a callback returns.
+// callback does what has to be done before a callback returns. The last ones of a loop that was broken off find everything aborted.
 func (l *loop) callback(ctx context.Context, in work.Input) {
+	if l.broken {
+		return
+	}
 	for out := l.step(in); out.Act != work.Release; {
 		out = l.step(l.do(ctx, out))
 	}

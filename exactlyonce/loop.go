@@ -29,6 +29,7 @@ type loop struct {
 	life       *lives
 	subscribed bool
 	quit       bool // the machine knows that the user wants it to end
+	broken     bool // something of the user's has panicked, or ended the goroutine
 	looked     time.Time
 }
 
@@ -39,11 +40,16 @@ func newLoop(p *Processor) *loop {
 // run does one act after the other, and closes everything.
 func (l *loop) run(life *lives) (err error) {
 	l.life = life
-	defer func() { err = errors.Join(err, l.close()) }()
+	stopped := false
+	defer func() {
+		l.broken = !stopped
+		err = errors.Join(err, l.close())
+	}()
 	out := l.step(work.Begun{})
 	for out.Act != work.Stop {
 		out = l.step(l.do(life.all, out))
 	}
+	stopped = true
 	return out.Err
 }
 
@@ -52,17 +58,26 @@ func (l *loop) run(life *lives) (err error) {
 func (l *loop) close() error {
 	ctx, cancel := context.WithTimeout(l.life.all, l.p.cfg.DrainTimeout)
 	defer cancel()
-	err := l.p.consumer.Close(ctx)
-	if l.producing != nil {
-		if err := l.producing.close(ctx); err != nil {
-			l.p.log.Warn("closing the producer: the broker ends what it has open", "group", l.p.cfg.Consumer.Group, "error", err)
-		}
+	if l.broken { // there may be a part of what follows from a batch in it, and leaving the group would commit that
+		l.closeProducing(ctx)
+	} else {
+		defer l.closeProducing(ctx) // though a callback panics
 	}
+	err := l.p.consumer.Close(ctx)
 	if l.life.all.Err() != nil && err != nil {
 		l.p.log.Warn("ending took too long: the group finds out by itself", "group", l.p.cfg.Consumer.Group, "error", err)
 		return nil
 	}
 	return err
+}
+
+func (l *loop) closeProducing(ctx context.Context) {
+	if l.producing == nil {
+		return
+	}
+	if err := l.producing.close(ctx); err != nil {
+		l.p.log.Warn("closing the producer: the broker ends what it has open", "group", l.p.cfg.Consumer.Group, "error", err)
+	}
 }
 
 func (l *loop) step(in work.Input) work.Output {
@@ -124,7 +139,9 @@ func (l *loop) poll(ctx context.Context, hold bool) work.Input {
 		b, err = l.p.consumer.Poll(ctx)
 	}
 	in := work.Polled{Batches: l.pending.add(l.p.consumer, b), Generation: l.generation()}
-	if err != nil && err != ctx.Err() {
+	if errors.Is(err, consumer.ErrClosed) {
+		in.Err = err
+	} else if err != nil && err != ctx.Err() {
 		in.Err = l.p.cfg.PollError(err)
 	}
 	if now := time.Now(); !hold && (b.Len() == 0 || now.Sub(l.looked) > lookInterval) {

@@ -57,6 +57,9 @@ func Poison(r *consumer.Record, err error) error { return &PoisonError{Record: r
 func (e *PoisonError) Unwrap() error { return e.Err }
 
 func (e *PoisonError) Error() string {
+	if e.Record == nil {
+		return fmt.Sprintf("%s: %v", errNoRecord, e.Err)
+	}
 	return fmt.Sprintf("processing %s: %s", markOf(e.Record), e.Err)
 }
 
@@ -72,7 +75,7 @@ func markOf(r *consumer.Record) work.Mark {
 // poisons finds all of them in an error; the rest is what else there is in it.
 func poisons(err error) (found []*PoisonError, rest error) {
 	if p, ok := err.(*PoisonError); ok {
-		return []*PoisonError{p}, nil
+		return p.judged()
 	}
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range all.Unwrap() {
@@ -82,10 +85,20 @@ func poisons(err error) (found []*PoisonError, rest error) {
 		return found, rest
 	}
 	if p, ok := errors.AsType[*PoisonError](err); ok { // wrapped once more
-		return []*PoisonError{p}, nil
+		return p.judged()
 	}
 	return nil, err
 }
+
+// judged takes one that names no record for any other error.
+func (e *PoisonError) judged() (found []*PoisonError, rest error) {
+	if e.Record == nil {
+		return nil, errors.Join(errNoRecord, e.Err)
+	}
+	return []*PoisonError{e}, nil
+}
+
+var errNoRecord = errors.New("Poison was told of no record: it takes the one of the batch that cannot be processed")
 
 // letter is what is written of a record that is passed over.
 func (c Config) letter(r *consumer.Record, why error) *producer.Record {

@@ -115,6 +115,7 @@ func (l *loop) calls(ctx context.Context, batch consumer.Batch) []result {
 		room <- struct{}{}
 		calls.Go(func() {
 			defer func() { <-room }()
+			results[i].err = errGone
 			if results[i] = l.call(ctx, part); results[i].err != nil {
 				fail(results[i].err)
 			}
@@ -123,6 +124,9 @@ func (l *loop) calls(ctx context.Context, batch consumer.Batch) []result {
 	calls.Wait()
 	return results
 }
+
+// errGone is how a call ends that does not return.
+var errGone = errors.New("a call of the function has ended its goroutine: runtime.Goexit, and FailNow of tests, are not for functions that are called side by side")
 
 func (l *loop) call(ctx context.Context, part consumer.Batch) result {
 	if ctx.Err() != nil {

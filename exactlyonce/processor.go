@@ -103,7 +103,7 @@ func (p *Processor) Run(ctx context.Context) error {
 // under way are told to end, so that there is time to abort and to leave the group before the third one is over.
 type lives struct {
 	user, calls, all context.Context
-	ended            atomic.Int64 // when the first did, in nanoseconds since 1970
+	ended            atomic.Pointer[time.Time] // when the first did, by a clock that does not jump
 }
 
 // reserve is how much of the time that there is, for a rebalance or to end, is kept for what comes last, at most a quarter of it.
@@ -119,7 +119,8 @@ func (p *Processor) lives(ctx context.Context) (*lives, func()) {
 	last := stoppedTimer(func() { endAll(ErrHalted) })
 	calls := stoppedTimer(func() { endCalls(ErrHalted) })
 	spared := context.AfterFunc(ctx, func() {
-		l.ended.Store(time.Now().UnixNano())
+		now := time.Now()
+		l.ended.Store(&now)
 		calls.Reset(withoutReserve(p.cfg.DrainTimeout))
 		last.Reset(p.cfg.DrainTimeout)
 	})
@@ -140,5 +141,8 @@ func stoppedTimer(f func()) *time.Timer {
 // deadline is by when all has to be over, once the user wants it to be; false before.
 func (l *lives) deadline(drain time.Duration) (time.Time, bool) {
 	at := l.ended.Load()
-	return time.Unix(0, at).Add(drain), at != 0
+	if at == nil {
+		return time.Time{}, false
+	}
+	return at.Add(drain), true
 }

@@ -30,6 +30,7 @@ func byPartition(batch consumer.Batch) (parts []consumer.Batch) {
 
 // byKey deals records out to n parts at the most, those of a key to the same one. Records without a key are dealt out evenly.
 func byKey(batch consumer.Batch, n int) (parts []consumer.Batch) {
+	n = min(n, batch.Len())
 	dealt := make([]consumer.Batch, n)
 	seed, turn := maphash.MakeSeed(), 0
 	for _, p := range batch.Partitions {
