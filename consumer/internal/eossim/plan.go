@@ -2,7 +2,6 @@ package eossim
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,18 +16,18 @@ const (
 // Plan is the script that a seed makes.
 func Plan(seed uint64) *Script {
 	d := simulation.NewDice(seed, "plan")
-	p := &planner{d: d, s: &Script{
-		Seed: seed, Broker: simulation.Pick(d, "skein", "skein", "kafka"), Version: simulation.Pick(d, 1, 2, 2), Fences: d.N(3) == 0,
-		Lost: simulation.Pick(d, 0, 0, 3, 15), Twice: simulation.Pick(d, 0, 0, 3, 20), Late: simulation.Pick(d, 0, 0, 2, 10),
-		Slow: simulation.Pick(d, 0, 0, 5, 20), Poison: simulation.Pick(d, 0, 0, 5, 30),
-		Expire: simulation.Pick(d, 0, 0, 0, 10), Tries: simulation.Pick(d, 1, 2, 5),
-		Topics: []Topic{{"t", int32(1 + d.N(5))}},
-	}}
+	s := &Script{Script: simulation.Script{Seed: seed, Broker: simulation.Pick(d, "skein", "skein", "kafka")}, Version: simulation.Pick(d, 1, 2, 2)}
+	s.Fences = d.N(3) == 0
+	s.Lost, s.Twice, s.Late = simulation.Pick(d, 0, 0, 3, 15), simulation.Pick(d, 0, 0, 3, 20), simulation.Pick(d, 0, 0, 2, 10)
+	s.Slow, s.Poison = simulation.Pick(d, 0, 0, 5, 20), simulation.Pick(d, 0, 0, 5, 30)
+	s.Expire, s.Tries = simulation.Pick(d, 0, 0, 0, 10), simulation.Pick(d, 1, 2, 5)
+	s.Topics = []simulation.Topic{{Name: "t", Partitions: int32(1 + d.N(5))}}
+	p := &planner{d: d, s: s}
 	simulation.Pick(d, upgrades, bounces, bounces, statics)(p)
 	p.faults()
-	p.s.Calm = (p.now + d.Between(0, 4*time.Second)).Round(time.Millisecond)
-	slices.SortStableFunc(p.s.Lines, func(a, b Line) int { return int(a.At - b.At) })
-	return p.s
+	s.Calm = (p.now + d.Between(0, 4*time.Second)).Round(time.Millisecond)
+	s.Sort()
+	return s
 }
 
 // planner writes a script from its start to its calm.
@@ -40,7 +39,7 @@ type planner struct {
 }
 
 func (p *planner) line(format string, args ...any) {
-	p.s.Lines = append(p.s.Lines, Line{p.now.Round(time.Millisecond), strings.Fields(fmt.Sprintf(format, args...))})
+	p.s.Lines = append(p.s.Lines, simulation.Line{At: p.now.Round(time.Millisecond), Words: strings.Fields(fmt.Sprintf(format, args...))})
 }
 
 // wait lets some time pass.
@@ -113,20 +112,9 @@ func (p *planner) faults() {
 	end := p.now + 3*time.Second
 	for range simulation.Pick(p.d, 0, 1, 2, 4, 8) {
 		p.now = p.d.Between(time.Second, end)
-		p.fault(simulation.Pick(p.d, p.begun()...))
+		p.fault(simulation.Pick(p.d, p.s.Begun(p.now)...))
 	}
 	p.now = end
-}
-
-// begun are the processes that have begun by now.
-func (p *planner) begun() (names []string) {
-	for _, l := range p.s.Lines {
-		if l.Words[0] == "start" && (l.At <= p.now || len(names) == 0) {
-			names = append(names, l.Words[1])
-		}
-	}
-	slices.Sort(names)
-	return names
 }
 
 func (p *planner) fault(name string) {
@@ -147,39 +135,20 @@ func (p *planner) fault(name string) {
 	case 9:
 		p.line("partitions t %d", p.s.Topics[0].Partitions+int32(1+p.d.N(2)))
 	default:
-		for _, n := range p.begun() {
+		for _, n := range p.s.Begun(p.now) {
 			p.line("freeze %s %v", n, long)
 		}
 	}
 }
 
 // smaller are a script's versions without one line, or with a better world.
-func smaller(s *Script) (list []*Script) {
-	but := func(change func(*Script)) {
-		c := *s
-		c.Lines, c.Topics = slices.Clone(s.Lines), slices.Clone(s.Topics)
-		change(&c)
-		list = append(list, &c)
-	}
-	for i := len(s.Lines) - 1; i >= 0; i-- {
-		but(func(c *Script) { c.Lines = slices.Delete(c.Lines, i, i+1) })
-	}
-	for _, number := range []func(*Script) *int{
-		func(c *Script) *int { return &c.Lost }, func(c *Script) *int { return &c.Twice }, func(c *Script) *int { return &c.Late },
-		func(c *Script) *int { return &c.Slow }, func(c *Script) *int { return &c.Poison },
-		func(c *Script) *int { return &c.Expire },
-	} {
-		if *number(s) != 0 {
-			but(func(c *Script) { *number(c) = 0 })
-		}
-	}
-	for i, t := range s.Topics {
-		if t.Partitions > 1 {
-			but(func(c *Script) { c.Topics[i].Partitions-- })
-		}
-	}
+func smaller(s *Script) []*Script {
+	list := simulation.Smaller(s, func(s *Script) *simulation.Script { return &s.Script },
+		func(s *Script) *int { return &s.Slow }, func(s *Script) *int { return &s.Poison }, func(s *Script) *int { return &s.Expire })
 	if s.Calm > time.Second {
-		but(func(c *Script) { c.Calm -= time.Second })
+		c := *s
+		c.Calm -= time.Second
+		list = append(list, &c)
 	}
 	return list
 }

@@ -37,6 +37,7 @@ func TestParse(t *testing.T) {
 		"broker\n":          `line 1, "broker": no such setting`,
 		"\n1s jump a\n":     `line 2, "1s jump a": "jump a" cannot be done so`,
 		"1s freeze a\n":     `cannot be done so`,
+		"1s":                `"" cannot be done so`,
 		"1s start a ranges": `there is no assignor "ranges"`,
 		"seed x":            `invalid syntax`,
 	} {

@@ -2,7 +2,6 @@ package groupsim
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,24 +18,13 @@ func (p *planner) faults() {
 	count := simulation.Pick(p.d, 0, 1, 2, 4, 8)
 	for range count {
 		p.now = p.d.Between(time.Second, end)
-		p.fault(simulation.Pick(p.d, p.begun()...))
+		p.fault(simulation.Pick(p.d, p.s.Begun(p.now)...))
 	}
 	if p.d.N(3) == 0 {
 		p.now = p.d.Between(time.Second, end)
 		p.topics()
 	}
 	p.now = end
-}
-
-// begun are the processes that have begun by now.
-func (p *planner) begun() (names []string) {
-	for _, l := range p.s.Lines {
-		if l.Words[0] == "start" && (l.At <= p.now || len(names) == 0) {
-			names = append(names, l.Words[1])
-		}
-	}
-	slices.Sort(names)
-	return names
 }
 
 func (p *planner) fault(name string) {
@@ -59,7 +47,7 @@ func (p *planner) fault(name string) {
 	case 8:
 		p.line("unsub %s %v", name, p.d.Between(0, 8*time.Second).Round(100*time.Millisecond))
 	default:
-		for _, n := range p.begun() {
+		for _, n := range p.s.Begun(p.now) {
 			p.line("freeze %s %v", n, long)
 		}
 	}

@@ -38,7 +38,7 @@ func hunt(t *testing.T, with seams, script func(seed uint64) *Script, wanted ...
 func instead(code string) func(uint64) *Script {
 	return func(seed uint64) *Script {
 		d := simulation.NewDice(seed, "plan")
-		p := &planner{d: d, s: &Script{Seed: seed, Broker: "skein", Late: 20, Topics: []Topic{{"t", 4}}}}
+		p := &planner{d: d, s: &Script{Script: simulation.Script{Seed: seed, Broker: "skein", Late: 20, Topics: []simulation.Topic{{Name: "t", Partitions: 4}}}}}
 		old, is := "O["+rg+"]", code+"["+cs+","+rg+"]"
 		for n := range 3 {
 			p.names = append(p.names, string(rune('a'+n)))
@@ -88,7 +88,7 @@ func TestProposedWaysAreWrong(t *testing.T) {
 func TestOneNameForTwoProtocols(t *testing.T) {
 	of := func(to string) func(uint64) *Script {
 		return func(seed uint64) *Script {
-			p := &planner{d: simulation.NewDice(seed, "plan"), s: &Script{Seed: seed, Broker: "kafka", Topics: []Topic{{"t", 5}}}}
+			p := &planner{d: simulation.NewDice(seed, "plan"), s: &Script{Script: simulation.Script{Seed: seed, Broker: "kafka", Topics: []simulation.Topic{{Name: "t", Partitions: 5}}}}}
 			p.starts(3, func() string { return "O[" + stream + "]" })
 			p.settle()
 			p.bounces(to)
@@ -189,7 +189,7 @@ func TestLeadersThatTrustForeigners(t *testing.T) {
 			sync.GroupAssignment[i].MemberAssignment = b
 		}
 	}), func(seed uint64) *Script {
-		p := &planner{d: simulation.NewDice(seed, "plan"), s: &Script{Seed: seed, Broker: "skein", Late: 20, Topics: []Topic{{"t", 4}}}}
+		p := &planner{d: simulation.NewDice(seed, "plan"), s: &Script{Script: simulation.Script{Seed: seed, Broker: "skein", Late: 20, Topics: []simulation.Topic{{Name: "t", Partitions: 4}}}}}
 		foreigners(p)
 		p.s.Calm = p.now
 		return p.s
@@ -234,7 +234,7 @@ func TestCommitsAhead(t *testing.T) {
 func TestRestlessGroups(t *testing.T) {
 	hunt(t, seams{admit: func(w *world, in any) {
 		if beat, ok := in.(group.Heartbeat); ok && w.net.Calm && w.Now.Before(w.Start.Add(w.script.Calm+20*1e9)) {
-			w.do(Line{Words: []string{"rejoin", w.order[0].name}})
+			w.do(simulation.Line{Words: []string{"rejoin", w.order[0].name}})
 			_ = beat
 		}
 	}}, Plan, "generations")

@@ -11,21 +11,20 @@ import (
 // Plan is the script that a seed makes.
 func Plan(seed uint64) *Script {
 	d := simulation.NewDice(seed, "plan")
-	p := &planner{d: d, s: &Script{
-		Seed: seed, Broker: simulation.Pick(d, "skein", "skein", "kafka"), Fences: d.N(3) == 0,
-		Lost: simulation.Pick(d, 0, 0, 3, 15), Twice: simulation.Pick(d, 0, 0, 3, 20), Late: simulation.Pick(d, 0, 0, 2, 10),
-		Slow: simulation.Pick(d, 0, 0, 10, 60), Fail: simulation.Pick(d, 0, 0, 20, 100),
-		Topics: []Topic{{"t", int32(1 + d.N(7))}},
-	}}
+	s := &Script{Script: simulation.Script{Seed: seed, Broker: simulation.Pick(d, "skein", "skein", "kafka"), Fences: d.N(3) == 0}}
+	s.Lost, s.Twice, s.Late = simulation.Pick(d, 0, 0, 3, 15), simulation.Pick(d, 0, 0, 3, 20), simulation.Pick(d, 0, 0, 2, 10)
+	s.Slow, s.Fail = simulation.Pick(d, 0, 0, 10, 60), simulation.Pick(d, 0, 0, 20, 100)
+	s.Topics = []simulation.Topic{{Name: "t", Partitions: int32(1 + d.N(7))}}
+	p := &planner{d: d, s: s}
 	if d.N(3) == 0 {
-		p.s.Topics = append(p.s.Topics, Topic{"u", int32(1 + d.N(4))})
+		s.Topics = append(s.Topics, simulation.Topic{Name: "u", Partitions: int32(1 + d.N(4))})
 	}
 	p.life = simulation.Pick(d, upgrades, upgrades, twoBounces, twoBounces, orders, fleets, fleets, intruders, foreigners, statics)
 	p.life(p)
 	p.faults()
-	p.s.Calm = (p.now + d.Between(0, 4*time.Second)).Round(time.Millisecond)
-	slices.SortStableFunc(p.s.Lines, func(a, b Line) int { return int(a.At - b.At) })
-	return p.s
+	s.Calm = (p.now + d.Between(0, 4*time.Second)).Round(time.Millisecond)
+	s.Sort()
+	return s
 }
 
 // planner writes a script from its start to its calm.
@@ -38,7 +37,7 @@ type planner struct {
 }
 
 func (p *planner) line(format string, args ...any) {
-	p.s.Lines = append(p.s.Lines, Line{p.now.Round(time.Millisecond), fieldsOf(format, args...)})
+	p.s.Lines = append(p.s.Lines, simulation.Line{At: p.now.Round(time.Millisecond), Words: fieldsOf(format, args...)})
 }
 
 // wait lets some time pass.

@@ -135,7 +135,7 @@ func (w *world) missing() string {
 }
 
 // do is one line of the script.
-func (w *world) do(l Line) {
+func (w *world) do(l simulation.Line) {
 	words := l.Words
 	w.Say("> %s", strings.Join(words, " "))
 	number := func(i int) int32 {

@@ -112,14 +112,14 @@ func TestReplay(t *testing.T) {
 func TestCleanBouncesReadNothingTwice(t *testing.T) {
 	clean := 0
 	for seed := range uint64(60) {
-		p := &planner{d: simulation.NewDice(seed, "clean"), s: &Script{Seed: seed, Broker: []string{"skein", "kafka"}[seed%2], Topics: []Topic{{"t", 6}}}}
+		p := &planner{d: simulation.NewDice(seed, "clean"), s: &Script{Script: simulation.Script{Seed: seed, Broker: []string{"skein", "kafka"}[seed%2], Topics: []simulation.Topic{{Name: "t", Partitions: 6}}}}}
 		[]func(*planner){upgrades, twoBounces, orders}[seed%3](p)
 		for i := range p.s.Lines {
 			if w := p.s.Lines[i].Words; w[0] == "kill" {
 				w[0] = "bounce"
 			}
 		}
-		p.s.Lines = slices.DeleteFunc(p.s.Lines, func(l Line) bool { return l.Words[0] == "failover" })
+		p.s.Lines = slices.DeleteFunc(p.s.Lines, func(l simulation.Line) bool { return l.Words[0] == "failover" })
 		p.s.Calm = p.now
 		r := Run(p.s, false)
 		if r.Lost > 0 {
