@@ -131,7 +131,7 @@ func (p *Producer) renew() error {
 	p.implicit = nil
 	clear(p.coordinators)
 	old.Close()
-	p.log.Info("the transactional producer goes on with another client", "transactional_id", p.cfg.TransactionalID)
+	p.log.Info("the transactional producer goes on with another client", "transactional id", p.cfg.TransactionalID)
 	p.cfg.Hooks.renewed()
 	return nil
 }

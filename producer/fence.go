@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/skeinstream/skein/internal/ages"
 	"github.com/skeinstream/skein/internal/transaction"
 )
 
@@ -17,7 +18,7 @@ func (p *Producer) fences(ctx context.Context, op, group string) error {
 	if p.canFence[group] {
 		return nil
 	}
-	err := p.has(ctx, coordinator{group: true, key: group}, kmsg.NewPtrTxnOffsetCommitRequest(), fencedSince)
+	err := p.has(ctx, coordinator{group: true, key: group}, kmsg.NewPtrTxnOffsetCommitRequest(), ages.Since)
 	switch {
 	case err == nil:
 		p.canFence[group] = true
@@ -31,9 +32,6 @@ func (p *Producer) fences(ctx context.Context, op, group string) error {
 	}
 	return &Error{Op: op, Class: classOfEnd(ctx), Err: err}
 }
-
-// fencedSince is the TxnOffsetCommit of Kafka 2.5, which names member and generation (KIP-447).
-const fencedSince = 3
 
 // Fence ends what the producers of other transactional ids have open, and fences them: for who knows that they are dead, before they are
 // missed (KIP-939 has no part in it: this is the administrator's fenceProducers). It waits until their transactions are over.

@@ -92,7 +92,7 @@ func (p *Producer) ends(ctx context.Context, call func(*transaction.Machine) err
 		p.cfg.Hooks.transaction(*over)
 	}
 	if ClassOf(err) == Fatal && !errors.Is(err, ErrClosed) {
-		p.log.Error("the transactional producer has come to its end", "transactional_id", p.cfg.TransactionalID, "error", err)
+		p.log.Error("the transactional producer has come to its end", "transactional id", p.cfg.TransactionalID, "error", err)
 	}
 	return err
 }
