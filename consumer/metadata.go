@@ -94,8 +94,13 @@ func (d *driver) looked(found []topic, plans bool) {
 	d.again(found)
 }
 
-// complain tells the user of topics, asked for by name, that are refused for good.
+// complain tells the user of topics, asked for by name, that are refused for good, and the log of those that are not there.
 func (d *driver) complain(found []topic) {
+	for _, name := range d.topics.names {
+		if !slices.ContainsFunc(found, func(f topic) bool { return f.Name == name }) {
+			d.c.log.Warn("a topic is not there: create it; its partitions are read once there are any", "group", d.c.cfg.Group, "topic", name)
+		}
+	}
 	for _, f := range found {
 		if f.refused != nil && d.topics.pattern == nil {
 			d.c.desk.fail(fmt.Errorf("subscribing to topic %q: %w", f.Name, f.refused), false)

@@ -32,7 +32,7 @@ type Config struct {
 	MaxRecords int
 	// Concurrency is how many calls of the function there are at once, all in the same transaction; 0 is 1, with whole batches.
 	Concurrency int
-	// By says what a call is given when there are several.
+	// By says what a call is given when there are several. With OnePerPartition it is ByPartition, whatever it says.
 	By By
 	// Poison is what becomes of records that cannot be processed.
 	Poison PoisonPolicy
@@ -121,10 +121,14 @@ func (c Config) check() error {
 		return fmt.Errorf("there are no Producers %d: choose OnePerMember or OnePerPartition", c.Producers)
 	case c.DrainTimeout < 0:
 		return fmt.Errorf("DrainTimeout is %v: choose more than nothing, or 0 for 30 s", c.DrainTimeout)
+	case c.Producer.TransactionTimeout < 0:
+		return fmt.Errorf("Producer.TransactionTimeout is %v: choose more than Interval, or 0 for 10 s", c.Producer.TransactionTimeout)
 	case c.Interval >= c.Producer.TransactionTimeout:
 		return fmt.Errorf("an Interval of %v leaves a transaction no time within TransactionTimeout %v: a tenth of it is plenty", c.Interval, c.Producer.TransactionTimeout)
 	case c.UpgradeFrom != "" && c.Producers != OnePerPartition:
 		return errors.New("there is an UpgradeFrom: brokers before Kafka 2.5 need Producers: OnePerPartition, too")
+	case (c.TransactionalIDPrefix != "" || c.TransactionalIDOf != nil) && c.Producers != OnePerPartition:
+		return errors.New("TransactionalIDPrefix and TransactionalIDOf name the ids of Producers: OnePerPartition: set that, or leave them out")
 	}
 	return errors.Join(c.checkUpgradeFrom(), c.Poison.check())
 }

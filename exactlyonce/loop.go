@@ -43,7 +43,7 @@ func (l *loop) run(life *lives) (err error) {
 	stopped := false
 	defer func() {
 		l.broken = !stopped
-		err = errors.Join(err, l.close())
+		err = both(err, l.close())
 	}()
 	out := l.step(work.Begun{})
 	for out.Act != work.Stop {
@@ -78,6 +78,14 @@ func (l *loop) closeProducing(ctx context.Context) {
 	if err := l.producing.close(ctx); err != nil {
 		l.p.log.Warn("closing the producer: the broker ends what it has open", "group", l.p.cfg.Consumer.Group, "error", err)
 	}
+}
+
+// both is why Run ends, and what went wrong while it closed. A member that was put out says so once.
+func both(err, closing error) error {
+	if closing != nil && errors.Is(err, errors.Unwrap(closing)) {
+		return err
+	}
+	return errors.Join(err, closing)
 }
 
 func (l *loop) step(in work.Input) work.Output {
@@ -201,7 +209,9 @@ func (l *loop) renew(ctx context.Context) error {
 	}
 	made, err := l.p.cfg.produce(ctx)
 	if err != nil {
-		l.p.log.Warn("making a producer failed: trying again", "group", l.p.cfg.Consumer.Group, "error", err)
+		if renewed(err).Outcome != work.Hopeless { // which Run returns
+			l.p.log.Warn("making a producer failed: trying again", "group", l.p.cfg.Consumer.Group, "error", err)
+		}
 		return err
 	}
 	l.producing = made

@@ -78,6 +78,8 @@ func (l *loop) letters(ctx context.Context, batch consumer.Batch, skip []work.Ma
 			}
 			out.Send(l.p.cfg.letter(r, l.why[markOf(r)]))
 			l.lettered++
+			l.p.log.Warn("a record is given up: it goes to the dead-letter topic with this transaction", "group", l.p.cfg.Consumer.Group,
+				"record", markOf(r).String(), "topic", l.p.cfg.Poison.DeadLetter, "error", l.why[markOf(r)])
 			l.p.cfg.Hooks.poisoned(r, l.why[markOf(r)], true)
 		}
 		if p.Records = kept; len(kept) > 0 {
@@ -168,7 +170,10 @@ func (l *loop) judge(ctx context.Context, results []result) work.Processed {
 }
 
 func (l *loop) poisoned(bad []*PoisonError) work.Processed {
-	in := work.Processed{Outcome: work.Poison, Err: errStops(bad[0])}
+	in := work.Processed{Outcome: work.Poison, Err: bad[0]}
+	if l.p.cfg.Poison.DeadLetter == "" {
+		in.Err = errStops(bad[0])
+	}
 	for _, p := range bad {
 		at := markOf(p.Record)
 		l.why[at] = p.Err

@@ -46,7 +46,8 @@ func (c Config) produce(ctx context.Context) (producing, error) {
 	}
 	s := &solo{p: p}
 	if err := s.begin(ctx); err != nil {
-		return nil, errors.Join(err, p.Close(gone()))
+		_ = p.Close(gone()) // which says no more than that it did not wait
+		return nil, err
 	}
 	return s, nil
 }

@@ -77,7 +77,7 @@ func sendError(r *Record, err error) error {
 	case code == kerr.ClusterAuthorizationFailed, code == kerr.TransactionalIDAuthorizationFailed, code == kerr.ProducerFenced:
 		return &Error{Op: op, Class: Fatal, Err: err}
 	}
-	return &Error{Op: op, Class: Illegal, Err: fmt.Errorf("%w%s", err, recordAdvice(code))}
+	return &Error{Op: op, Class: Illegal, Err: fmt.Errorf("%w%s", err, recordAdvice(err))}
 }
 
 // unreached says that the network is at fault.
@@ -87,7 +87,8 @@ func unreached(err error) bool {
 }
 
 // recordAdvice is what helps where it is the record that is refused.
-func recordAdvice(code *kerr.Error) string {
+func recordAdvice(err error) string {
+	code, _ := errors.AsType[*kerr.Error](err)
 	switch code {
 	case kerr.MessageTooLarge, kerr.RecordListTooLarge:
 		return ": make it smaller, or raise Config.BatchBytes and the topic's max.message.bytes"

@@ -5,6 +5,7 @@ package producer
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -29,7 +30,9 @@ func TestAFailedRecordIsNotCommittedAround(t *testing.T) {
 		p.Send(background, record("nowhere", "lost"), nil)
 		ok(w.t, p.SendOffsets(background, offsets("in", 5), c.GroupMetadata()))
 		for range 2 {
-			is(w.t, p.Commit(background), AbortAndContinue, kerr.UnknownTopicOrPartition)
+			err := p.Commit(background)
+			is(w.t, err, AbortAndContinue, kerr.UnknownTopicOrPartition)
+			says(w.t, err, "a record to nowhere was not written", "create the topic first")
 		}
 		is(w.t, p.SendSync(background, record("out", "more")), AbortAndContinue)
 		is(w.t, p.SendOffsets(background, offsets("in", 5), c.GroupMetadata()), AbortAndContinue)
@@ -292,5 +295,18 @@ func TestBeginIsRefusedForGood(t *testing.T) {
 		if e, is := errors.AsType[*Error](err); !is || e.Op != "beginning a transaction" {
 			w.t.Errorf("%v", err)
 		}
+		if says(w.t, err, "transaction.max.timeout.ms", ": lower the one, or raise the other"); strings.Contains(err.Error(), "make another") {
+			w.t.Errorf("another one would be refused, too: %v", err)
+		}
 	})
+}
+
+// says looks for words in an error's message.
+func says(t *testing.T, err error, words ...string) {
+	t.Helper()
+	for _, part := range words {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("no %q in: %v", part, err)
+		}
+	}
 }

@@ -208,7 +208,7 @@ func (p *Producer) failed(r *Record, err error) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.machine.Failed(err)
+	p.machine.Failed(fmt.Errorf("a record to %s was not written: %w%s", r.Topic, err, recordAdvice(err)))
 	return transaction.Unsent("sending a record to "+r.Topic, err)
 }
 

@@ -47,10 +47,14 @@ func (j Job) Processing(producers exactlyonce.Producers, upgradeFrom string) Pro
 
 // Config is that of Processing.
 func (j Job) Config(cluster client.Config, producers exactlyonce.Producers, upgradeFrom string) exactlyonce.Config {
+	prefix := ""
+	if producers == exactlyonce.OnePerPartition {
+		prefix = j.Prefix
+	}
 	return exactlyonce.Config{
 		Consumer: j.consumer(cluster), Topics: []string{j.From},
 		Producer:  producer.Config{TransactionTimeout: j.Transaction},
-		Producers: producers, UpgradeFrom: upgradeFrom, TransactionalIDPrefix: j.Prefix,
+		Producers: producers, UpgradeFrom: upgradeFrom, TransactionalIDPrefix: prefix,
 	}
 }
 

@@ -76,6 +76,10 @@ func (e *Error) advice() string {
 		return ": call it again"
 	case e.Class == AbortAndContinue:
 		return ": abort, go back to the committed offsets, and begin another transaction"
+	case errors.Is(e.Err, kerr.InvalidTransactionTimeout):
+		return ": lower the one, or raise the other"
+	case errors.Is(e.Err, kerr.TransactionalIDAuthorizationFailed):
+		return ": allow it"
 	case e.Class == Fatal:
 		return ": close this producer, make another, and go back to the committed offsets"
 	}
