@@ -115,9 +115,14 @@ func Example_service() {
 		log.Fatal(err)
 	}
 	cfg := exactlyonce.Config{
-		Consumer: consumer.Config{Group: "billing", InstanceID: host}, // unique in the group, the same after a restart
-		Topics:   []string{"payments"},
-		Logger:   slog.Default(),
+		Consumer: consumer.Config{
+			Cluster:    client.Config{Brokers: []string{"kafka-1:9092", "kafka-2:9092"}}, // none is 127.0.0.1:9092
+			Group:      "billing",
+			InstanceID: host,              // unique in the group, the same after a restart
+			Reset:      consumer.Earliest, // what there was before the group began
+		},
+		Topics: []string{"payments"},
+		Logger: slog.Default(), // without one nothing is told of what is met and passes
 	}
 	if err := exactlyonce.Run(ctx, cfg, bill); err != nil {
 		log.Fatal(err)
