@@ -1,6 +1,10 @@
 package consumer
 
-import "context"
+import (
+	"context"
+	"maps"
+	"slices"
+)
 
 // Rewind has the next polls hand out again what the group has not committed: of partitions that are owned, all of them without any. They are
 // read from the group's committed offset, which with Config.ReadCommitted is waited for as at the beginning; those without one from where they
@@ -19,23 +23,48 @@ func (c *Consumer) Rewind(list ...TopicPartition) {
 	}
 }
 
-// rewind makes partitions as if they had just come. One that has no place yet is on its way there. One that is about to be given up is not read
+// rewind makes partitions as if they had just come. One that has no place yet is on its way to one that was asked for earlier, and the group may have
+// another offset since. One that is about to be given up is not read
 // again, but its callback must find no progress of what is not committed.
 func (t *table) rewind(list []TopicPartition) (back []*partition) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, tp := range list {
 		p := t.partitions[tp]
-		if p == nil || !p.placed {
+		if p == nil {
 			continue
 		}
 		p.placed = false
+		p.rewinds++
 		p.position, p.done, p.committed = nowhere, nowhere, nowhere
 		if !p.stopped {
 			back = append(back, p)
 		}
 	}
 	return back
+}
+
+// asked is how often partitions were sent back by now.
+func (t *table) asked(list []*partition) map[*partition]int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	asked := make(map[*partition]int, len(list))
+	for _, p := range list {
+		asked[p] = p.rewinds
+	}
+	return asked
+}
+
+// beginAsked has partitions fetched, but for those that were sent back since it was asked where from. The tap is Rewind's, too.
+func (c *Consumer) beginAsked(asked map[*partition]int, places map[*partition]placement) {
+	if len(places) == 0 {
+		return
+	}
+	c.withTap(func() {
+		now := c.table.asked(slices.Collect(maps.Keys(places)))
+		maps.DeleteFunc(places, func(p *partition, _ placement) bool { return now[p] != asked[p] })
+		c.fetchFrom(places)
+	})
 }
 
 // Uncommitted is what Commit would commit: how far records were handed out, where the group does not have that yet. A partition that began

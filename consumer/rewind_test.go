@@ -5,8 +5,12 @@ package consumer
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // polled polls until it has n records, and returns the offsets of them, or how many it has after a while.
@@ -153,6 +157,84 @@ func TestWhoAttendsIsNotAway(t *testing.T) {
 			t.Errorf("it has handed out records up to %d", at.At)
 		}
 		b.close()
+		a.close()
+	})
+}
+
+// TestRewindOfAPartitionInTrouble: one that is not fetched at the moment, since a broker has called it unknown or its position out of range, is sent
+// back like any other. It would return to where it was, past the records of the transaction that was aborted, else.
+func TestRewindOfAPartitionInTrouble(t *testing.T) {
+	for _, trouble := range []*kerr.Error{kerr.UnknownTopicOrPartition, kerr.OffsetOutOfRange} {
+		t.Run(trouble.Message, func(t *testing.T) {
+			inBubble(t, func(w *world) {
+				w.topic("t", 1)
+				w.writes("t", 0, 8)
+				var down atomic.Bool
+				cfg := w.config()
+				cfg.ManualCommit, cfg.MaxPollRecords = true, 4
+				cfg.Cluster.Dial = w.meddles(func(resp kmsg.Response) {
+					switch r := resp.(type) {
+					case *kmsg.FetchResponse:
+						for i := range r.Topics {
+							for j := range r.Topics[i].Partitions {
+								if p := &r.Topics[i].Partitions[j]; down.Load() {
+									p.ErrorCode, p.RecordBatches, p.HighWatermark = trouble.Code, nil, -1
+								}
+							}
+						}
+					case *kmsg.ListOffsetsResponse:
+						for i := range r.Topics {
+							for j := range r.Topics[i].Partitions {
+								if down.Load() {
+									r.Topics[i].Partitions[j].ErrorCode = kerr.NotLeaderForPartition.Code
+								}
+							}
+						}
+					}
+				})
+				a := w.idler("a", cfg, "t")
+				if got := a.offsets(4); len(got) != 4 {
+					t.Fatalf("read %v", got)
+				}
+				if err := a.Commit(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+				a.offsets(4)
+				down.Store(true)
+				w.writes("t", 0, 1) // which ends the fetch that waits
+				a.pollsFor(100 * time.Millisecond)
+				if p := a.table.partitions[TopicPartition{Topic: "t"}]; p.placed {
+					t.Fatal("it is not in trouble")
+				}
+				a.Rewind()
+				if left := a.Uncommitted(); len(left) > 0 {
+					t.Errorf("not committed is %v", left)
+				}
+				down.Store(false)
+				if got := a.offsets(5); len(got) != 5 || got[0] != 4 || got[4] != 8 {
+					t.Errorf("after the commit at 4 it read %v", got)
+				}
+				a.close()
+			})
+		})
+	}
+}
+
+// TestRewindWhileItIsAsked: an offset that the group was asked for before is of no use. What was committed in between would be done again.
+func TestRewindWhileItIsAsked(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.topic("t", 1)
+		w.writes("t", 0, 10)
+		a := w.idler("a", w.config(), "t")
+		a.offsets(4)
+		p := a.table.partitions[TopicPartition{Topic: "t"}]
+		a.table.displace(p)
+		asked := a.table.asked([]*partition{p})
+		a.table.rewind([]TopicPartition{p.TopicPartition})
+		a.beginAsked(asked, map[*partition]placement{p: {place{3, 0}, true}})
+		if p.placed {
+			t.Errorf("it is at %v", p.position)
+		}
 		a.close()
 	})
 }

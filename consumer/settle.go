@@ -24,6 +24,7 @@ func (c *Consumer) settle(ctx context.Context, list []*partition) {
 
 // settleOnce places what it can, and returns what is to be tried again.
 func (c *Consumer) settleOnce(ctx context.Context, list []*partition) (later []*partition) {
+	asked := c.table.asked(list)
 	committed, unknown, err := c.committed(ctx, keys(list))
 	if err != nil {
 		return c.settlingFailed(ctx, list, err)
@@ -43,8 +44,8 @@ func (c *Consumer) settleOnce(ctx context.Context, list []*partition) (later []*
 			none = append(none, p)
 		}
 	}
-	c.begin(places)
-	return append(later, c.reset(ctx, none)...)
+	c.beginAsked(asked, places)
+	return append(later, c.reset(ctx, none, asked)...)
 }
 
 // settlingFailed says whether to try again, and tells the user if it is of no use.
@@ -66,15 +67,7 @@ type placement struct {
 	committed bool
 }
 
-// begin has partitions fetched.
-func (c *Consumer) begin(places map[*partition]placement) {
-	if len(places) == 0 {
-		return
-	}
-	c.withTap(func() { c.fetchFrom(places) })
-}
-
-// fetchFrom is begin with the tap open.
+// fetchFrom has partitions fetched. The tap is open.
 func (c *Consumer) fetchFrom(places map[*partition]placement) {
 	add := map[string]map[int32]kgo.Offset{}
 	for p, at := range places {
@@ -90,7 +83,7 @@ func (c *Consumer) fetchFrom(places map[*partition]placement) {
 }
 
 // reset places partitions of which the group has no offset.
-func (c *Consumer) reset(ctx context.Context, list []*partition) (later []*partition) {
+func (c *Consumer) reset(ctx context.Context, list []*partition, asked map[*partition]int) (later []*partition) {
 	byTime := map[int64][]*partition{}
 	for _, p := range list {
 		switch {
@@ -104,12 +97,12 @@ func (c *Consumer) reset(ctx context.Context, list []*partition) (later []*parti
 		}
 	}
 	for ts, list := range byTime {
-		later = append(later, c.resetTo(ctx, list, ts)...)
+		later = append(later, c.resetTo(ctx, list, ts, asked)...)
 	}
 	return later
 }
 
-func (c *Consumer) resetTo(ctx context.Context, list []*partition, ts int64) (later []*partition) {
+func (c *Consumer) resetTo(ctx context.Context, list []*partition, ts int64, asked map[*partition]int) (later []*partition) {
 	found, err := c.listOrEnd(ctx, keys(list), ts)
 	if err != nil {
 		return c.settlingFailed(ctx, list, err)
@@ -122,7 +115,7 @@ func (c *Consumer) resetTo(ctx context.Context, list []*partition, ts int64) (la
 			later = append(later, p)
 		}
 	}
-	c.begin(places)
+	c.beginAsked(asked, places)
 	return later
 }
 

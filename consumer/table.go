@@ -33,6 +33,8 @@ type partition struct {
 	untold bool
 	// position is after the last record that was handed out, done after the last that the user is done with, committed what the group has.
 	position, done, committed place
+	// rewinds counts how often it was sent back: what was asked for before is of no use then.
+	rewinds int
 	// origin is where it was read from first: one without a committed offset goes back there.
 	origin place
 

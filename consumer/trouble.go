@@ -13,19 +13,20 @@ import (
 
 // trouble looks after an error of fetching a partition. The tap is open.
 func (c *Consumer) trouble(t trouble) {
+	asked := c.table.asked([]*partition{t.partition}) // who sends it back meanwhile has it placed elsewhere
 	loss, truncated := errors.AsType[*kgo.ErrDataLoss](t.err)
 	switch {
 	case truncated:
 		c.truncated(t.partition, loss)
 	case errors.Is(t.err, kerr.OffsetOutOfRange):
 		c.drawBack(t.partition)
-		c.driver.sending.Go(func() { c.find(c.driver.life, t.partition) })
+		c.driver.sending.Go(func() { c.find(c.driver.life, t.partition, asked) })
 	case errors.Is(t.err, kerr.UnknownTopicID):
 		c.drawBack(t.partition)
-		c.driver.sending.Go(func() { c.otherID(c.driver.life, t) })
+		c.driver.sending.Go(func() { c.otherID(c.driver.life, t, asked) })
 	case errors.Is(t.err, kerr.UnknownTopicOrPartition):
 		c.drawBack(t.partition)
-		c.driver.sending.Go(func() { c.returnTo(c.driver.life, t.partition) })
+		c.driver.sending.Go(func() { c.returnTo(c.driver.life, t.partition, asked) })
 	case passing(t.err):
 		c.log.Debug("fetching failed: trying again", "topic", t.Topic, "partition", t.Partition, "error", t.err)
 	default:
@@ -49,23 +50,24 @@ func (c *Consumer) drawBack(p *partition) {
 }
 
 // returnTo has a partition fetched again in a while, at the same place: it is gone, or about to come.
-func (c *Consumer) returnTo(ctx context.Context, p *partition) {
+func (c *Consumer) returnTo(ctx context.Context, p *partition, asked map[*partition]int) {
 	if sleep(ctx, retryMax) == nil {
-		c.begin(map[*partition]placement{p: {c.table.at(p), false}})
+		c.beginAsked(asked, map[*partition]placement{p: {c.table.at(p), false}})
 	}
 }
 
 // find looks for the position of a partition that a broker has called out of range, until it is found or not wanted any more.
-func (c *Consumer) find(ctx context.Context, p *partition) {
+func (c *Consumer) find(ctx context.Context, p *partition, asked map[*partition]int) {
 	for range attempts(ctx) {
-		if len(c.table.unplaced([]*partition{p})) == 0 || c.findOnce(ctx, p) {
+		list := []*partition{p}
+		if len(c.table.unplaced(list)) == 0 || c.table.asked(list)[p] != asked[p] || c.findOnce(ctx, p, asked) {
 			return
 		}
 	}
 }
 
 // findOnce asks the leader for the bounds of the log, which is asked before anything is skipped (FR-F8).
-func (c *Consumer) findOnce(ctx context.Context, p *partition) (found bool) {
+func (c *Consumer) findOnce(ctx context.Context, p *partition, asked map[*partition]int) (found bool) {
 	list := []TopicPartition{p.TopicPartition}
 	starts, err := c.list(ctx, list, reset.Start)
 	if err != nil {
@@ -77,20 +79,20 @@ func (c *Consumer) findOnce(ctx context.Context, p *partition) (found bool) {
 	}
 	start, known := starts[p.TopicPartition]
 	end, both := ends[p.TopicPartition]
-	return known && both && c.placeWithin(ctx, p, start.at, end.at)
+	return known && both && c.placeWithin(ctx, p, start.at, end.at, asked)
 }
 
 // placeWithin chooses a place by the bounds of the log.
-func (c *Consumer) placeWithin(ctx context.Context, p *partition, start, end int64) (found bool) {
+func (c *Consumer) placeWithin(ctx context.Context, p *partition, start, end int64, asked map[*partition]int) (found bool) {
 	was := c.table.at(p)
 	switch c.cfg.Reset.OutOfRange(was.at, start, end) {
 	case reset.Stay:
-		c.begin(map[*partition]placement{p: {was, false}})
+		c.beginAsked(asked, map[*partition]placement{p: {was, false}})
 	case reset.Skip:
 		c.gap(Gap{p.TopicPartition, was.at, start})
-		c.begin(map[*partition]placement{p: {place{start, -1}, false}})
+		c.beginAsked(asked, map[*partition]placement{p: {place{start, -1}, false}})
 	case reset.Apply:
-		if len(c.resetTo(ctx, []*partition{p}, c.cfg.Reset.Timestamp(time.Now()))) > 0 {
+		if len(c.resetTo(ctx, []*partition{p}, c.cfg.Reset.Timestamp(time.Now()), asked)) > 0 {
 			return false
 		}
 		c.gap(Gap{p.TopicPartition, was.at, c.table.at(p).at})
@@ -110,10 +112,10 @@ func (c *Consumer) gap(g Gap) {
 
 // otherID looks whether a topic has been deleted and made again, of which the broker says that it has another id: the broker may not have heard
 // of it yet.
-func (c *Consumer) otherID(ctx context.Context, t trouble) {
+func (c *Consumer) otherID(ctx context.Context, t trouble, asked map[*partition]int) {
 	found, err := c.topics(ctx, []string{t.Topic})
 	if err != nil || len(found) == 0 || found[0].id == t.topicID || t.topicID == [16]byte{} {
-		c.returnTo(ctx, t.partition)
+		c.returnTo(ctx, t.partition, asked)
 		return
 	}
 	c.recreated(ctx, t.Topic)
