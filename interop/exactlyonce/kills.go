@@ -69,19 +69,19 @@ func (l *life) freeze(s *slot, moment kind) {
 func (l *life) still() {
 	l.t.Helper()
 	l.crash(l.slots()...)
-	var wrongs []string
-	for end := time.Now().Add(10 * time.Second); ; l.pause(200 * time.Millisecond) {
+	for since := time.Now(); ; l.pause(200 * time.Millisecond) {
 		e, open, err := l.evidence()
 		l.must(err)
-		if wrongs = judge(e); len(wrongs) == 0 {
+		wrongs := judge(e)
+		waited := time.Since(since)
+		switch {
+		case len(wrongs) == 0:
 			l.t.Logf("nobody works: %d outputs, %d records in open transactions", len(e.outputs), open)
 			return
-		}
-		if time.Now().After(end) {
-			break
+		case open == 0 && waited > 10*time.Second, waited > patience: // what is decided is not in all partitions at once
+			l.t.Fatalf("nobody works: after %v, with %d records in open transactions: %s", waited, open, summary(wrongs))
 		}
 	}
-	l.t.Fatalf("nobody works: %s", summary(wrongs))
 }
 
 // evidence is what is there now. The inputs come last: they are those of at

@@ -12,19 +12,24 @@ import (
 	"github.com/skeinstream/skein/interop/kafka"
 )
 
-// brokers are those under test: both, unless one is chosen.
+// brokers are those under test: in the long form both, unless one is chosen. A
+// Kafka that was killed takes so long to be back on a small machine that stock
+// followers give up.
 func brokers() []string {
-	if os.Getenv(target.Env) != "" {
+	switch {
+	case os.Getenv(target.Env) != "":
 		return []string{target.Named()}
+	case long():
+		return []string{"skein", "kafka"}
 	}
-	return []string{"skein", "kafka"}
+	return []string{"skein"}
 }
 
 // followers are clients that work exactly once downstream.
 var followers = map[string]string{"java": "java 4.4.0", "franz": "franz-go 1.22.3"}
 
 // TestProcessing: programs of package exactlyonce are killed, frozen, cut off and
-// replaced, on both brokers, while exactly-once consumers of other libraries work
+// replaced, while exactly-once consumers of other libraries work
 // on what they write.
 func TestProcessing(t *testing.T) {
 	wanted := []string{ours, oursParallel, followers["java"], followers["franz"]}
