@@ -114,7 +114,7 @@ func (c Config) check() error {
 	case c.MaxRecords < 0:
 		return fmt.Errorf("MaxRecords is %d: choose 1 or more, or 0 for no bound", c.MaxRecords)
 	case c.Concurrency < 1:
-		return fmt.Errorf("Concurrency is %d: choose 1 or more, or 0 for 1", c.Concurrency)
+		return fmt.Errorf("a Concurrency of %d: choose 1 or more, or 0 for 1", c.Concurrency)
 	case c.By > ByKey:
 		return fmt.Errorf("there is no By %d: choose ByPartition or ByKey", c.By)
 	case c.Producers > OnePerPartition:
