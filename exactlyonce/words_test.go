@@ -1,3 +1,5 @@
+//go:build synctests
+
 package exactlyonce
 
 import (
