@@ -122,14 +122,19 @@ func TestNonsenseOfTheFunctionEndsRun(t *testing.T) {
 	}
 }
 
-// Whoever closes the consumer under a Run that passes over errors of Poll ends it.
+// A consumer that is closed ends a Run that goes on after errors of Poll.
 func TestAConsumerThatIsClosedEndsRun(t *testing.T) {
 	inBubble(t, 1, func(w *world) {
 		cfg := w.config()
-		cfg.PollError = func(error) error { return nil }
+		cfg.Consumer.Reset = consumer.None // and there is no offset: an error of Poll
+		made := make(chan *node, 1)
+		cfg.PollError = func(error) error {
+			n := <-made
+			w.ok(n.Consumer().Close(context.Background()))
+			return nil
+		}
 		n := w.runs("a", cfg, nil)
-		pass(10 * time.Second)
-		w.ok(n.Consumer().Close(context.Background()))
+		made <- n
 		if err := <-n.err; !errors.Is(err, consumer.ErrClosed) {
 			w.t.Errorf("Run has returned %v", err)
 		}
