@@ -44,25 +44,31 @@ func (t *table) rewind(list []TopicPartition) (back []*partition) {
 	return back
 }
 
-// asked is how often partitions were sent back by now.
-func (t *table) asked(list []*partition) map[*partition]int {
+// past is what was of a partition when it was asked where to read it from.
+type past struct {
+	rewinds int
+	origin  place
+}
+
+// asked is the past of partitions, now.
+func (t *table) asked(list []*partition) map[*partition]past {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	asked := make(map[*partition]int, len(list))
+	asked := make(map[*partition]past, len(list))
 	for _, p := range list {
-		asked[p] = p.rewinds
+		asked[p] = past{p.rewinds, p.origin}
 	}
 	return asked
 }
 
 // beginAsked has partitions fetched, but for those that were sent back since it was asked where from. The tap is Rewind's, too.
-func (c *Consumer) beginAsked(asked map[*partition]int, places map[*partition]placement) {
+func (c *Consumer) beginAsked(asked map[*partition]past, places map[*partition]placement) {
 	if len(places) == 0 {
 		return
 	}
 	c.withTap(func() {
 		now := c.table.asked(slices.Collect(maps.Keys(places)))
-		maps.DeleteFunc(places, func(p *partition, _ placement) bool { return now[p] != asked[p] })
+		maps.DeleteFunc(places, func(p *partition, _ placement) bool { return now[p].rewinds != asked[p].rewinds })
 		c.fetchFrom(places)
 	})
 }

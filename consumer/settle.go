@@ -38,8 +38,8 @@ func (c *Consumer) settleOnce(ctx context.Context, list []*partition) (later []*
 			later = append(later, p)
 		case found:
 			places[p] = placement{place{o.At, o.LeaderEpoch}, true}
-		case p.origin != nowhere: // it was here before: a reset would pass over what was handed out since
-			places[p] = placement{p.origin, false}
+		case asked[p].origin != nowhere: // it was here before: a reset would pass over what was handed out since
+			places[p] = placement{asked[p].origin, false}
 		default:
 			none = append(none, p)
 		}
@@ -83,7 +83,7 @@ func (c *Consumer) fetchFrom(places map[*partition]placement) {
 }
 
 // reset places partitions of which the group has no offset.
-func (c *Consumer) reset(ctx context.Context, list []*partition, asked map[*partition]int) (later []*partition) {
+func (c *Consumer) reset(ctx context.Context, list []*partition, asked map[*partition]past) (later []*partition) {
 	byTime := map[int64][]*partition{}
 	for _, p := range list {
 		switch {
@@ -102,7 +102,7 @@ func (c *Consumer) reset(ctx context.Context, list []*partition, asked map[*part
 	return later
 }
 
-func (c *Consumer) resetTo(ctx context.Context, list []*partition, ts int64, asked map[*partition]int) (later []*partition) {
+func (c *Consumer) resetTo(ctx context.Context, list []*partition, ts int64, asked map[*partition]past) (later []*partition) {
 	found, err := c.listOrEnd(ctx, keys(list), ts)
 	if err != nil {
 		return c.settlingFailed(ctx, list, err)

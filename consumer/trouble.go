@@ -50,24 +50,24 @@ func (c *Consumer) drawBack(p *partition) {
 }
 
 // returnTo has a partition fetched again in a while, at the same place: it is gone, or about to come.
-func (c *Consumer) returnTo(ctx context.Context, p *partition, asked map[*partition]int) {
+func (c *Consumer) returnTo(ctx context.Context, p *partition, asked map[*partition]past) {
 	if sleep(ctx, retryMax) == nil {
 		c.beginAsked(asked, map[*partition]placement{p: {c.table.at(p), false}})
 	}
 }
 
 // find looks for the position of a partition that a broker has called out of range, until it is found or not wanted any more.
-func (c *Consumer) find(ctx context.Context, p *partition, asked map[*partition]int) {
+func (c *Consumer) find(ctx context.Context, p *partition, asked map[*partition]past) {
 	for range attempts(ctx) {
 		list := []*partition{p}
-		if len(c.table.unplaced(list)) == 0 || c.table.asked(list)[p] != asked[p] || c.findOnce(ctx, p, asked) {
+		if len(c.table.unplaced(list)) == 0 || c.table.asked(list)[p].rewinds != asked[p].rewinds || c.findOnce(ctx, p, asked) {
 			return
 		}
 	}
 }
 
 // findOnce asks the leader for the bounds of the log, which is asked before anything is skipped (FR-F8).
-func (c *Consumer) findOnce(ctx context.Context, p *partition, asked map[*partition]int) (found bool) {
+func (c *Consumer) findOnce(ctx context.Context, p *partition, asked map[*partition]past) (found bool) {
 	list := []TopicPartition{p.TopicPartition}
 	starts, err := c.list(ctx, list, reset.Start)
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *Consumer) findOnce(ctx context.Context, p *partition, asked map[*partit
 }
 
 // placeWithin chooses a place by the bounds of the log.
-func (c *Consumer) placeWithin(ctx context.Context, p *partition, start, end int64, asked map[*partition]int) (found bool) {
+func (c *Consumer) placeWithin(ctx context.Context, p *partition, start, end int64, asked map[*partition]past) (found bool) {
 	was := c.table.at(p)
 	switch c.cfg.Reset.OutOfRange(was.at, start, end) {
 	case reset.Stay:
@@ -112,7 +112,7 @@ func (c *Consumer) gap(g Gap) {
 
 // otherID looks whether a topic has been deleted and made again, of which the broker says that it has another id: the broker may not have heard
 // of it yet.
-func (c *Consumer) otherID(ctx context.Context, t trouble, asked map[*partition]int) {
+func (c *Consumer) otherID(ctx context.Context, t trouble, asked map[*partition]past) {
 	found, err := c.topics(ctx, []string{t.Topic})
 	if err != nil || len(found) == 0 || found[0].id == t.topicID || t.topicID == [16]byte{} {
 		c.returnTo(ctx, t.partition, asked)
