@@ -94,7 +94,10 @@ func (p *Producer) drain(ctx context.Context) error {
 	if err := p.kafka.Flush(ctx); err != nil {
 		return err
 	}
-	return p.budget.empty(ctx)
+	if err := p.budget.empty(ctx); err != nil {
+		return err
+	}
+	return p.landed.listed(ctx, p.kafka)
 }
 
 // discard gives up what can be. Those who wait for room get it, and are given up then.
@@ -108,7 +111,10 @@ func (p *Producer) discard(ctx context.Context) error {
 	if err := p.kafka.AbortBufferedRecords(ctx); err != nil {
 		return err
 	}
-	return p.budget.empty(ctx)
+	if err := p.budget.empty(ctx); err != nil {
+		return err
+	}
+	return p.landed.listed(ctx, p.kafka)
 }
 
 // renew goes on with another client, which begins with an epoch of its own. The old one has no records any more. A producer that has been closed
@@ -129,6 +135,7 @@ func (p *Producer) renew() error {
 		return ErrClosed
 	}
 	p.implicit = nil
+	p.landed.forget()
 	clear(p.coordinators)
 	old.Close()
 	p.log.Info("the transactional producer goes on with another client", "transactional id", p.cfg.TransactionalID)

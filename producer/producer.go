@@ -23,6 +23,7 @@ type Producer struct {
 	cfg    Config
 	log    *slog.Logger
 	budget *budget
+	landed landed // of transactions
 
 	// life ends when the producer is closed, and so does what its calls wait for.
 	life      context.Context
@@ -99,6 +100,8 @@ func (p *Producer) Send(ctx context.Context, r *Record, done func(*Record, error
 	kafka.TryProduce(context.Background(), r, func(r *Record, err error) {
 		if err != nil {
 			err = p.failed(r, err)
+		} else if p.machine != nil {
+			p.landed.at(r.Topic, r.Partition)
 		}
 		p.budget.give(size) // after the transaction knows
 		done(r, err)
