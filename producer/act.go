@@ -94,10 +94,7 @@ func (p *Producer) drain(ctx context.Context) error {
 	if err := p.kafka.Flush(ctx); err != nil {
 		return err
 	}
-	if err := p.budget.empty(ctx); err != nil {
-		return err
-	}
-	return p.landed.listed(ctx, p.kafka)
+	return p.allAnswered(ctx)
 }
 
 // discard gives up what can be. Those who wait for room get it, and are given up then.
@@ -111,6 +108,11 @@ func (p *Producer) discard(ctx context.Context) error {
 	if err := p.kafka.AbortBufferedRecords(ctx); err != nil {
 		return err
 	}
+	return p.allAnswered(ctx)
+}
+
+// allAnswered waits until every record has its answer, and franz-go lists what has come from them.
+func (p *Producer) allAnswered(ctx context.Context) error {
 	if err := p.budget.empty(ctx); err != nil {
 		return err
 	}

@@ -35,7 +35,10 @@ func (l *landed) listed(ctx context.Context, kafka *kgo.Client) error {
 	fresh := maps.Clone(l.fresh)
 	l.mu.Unlock()
 	for topic, partition := range fresh {
-		for leader, _, err := kafka.PartitionLeader(topic, partition); err == nil && leader < 0; leader, _, err = kafka.PartitionLeader(topic, partition) {
+		for {
+			if leader, _, err := kafka.PartitionLeader(topic, partition); err != nil || leader >= 0 {
+				break
+			}
 			if err := pause(ctx, time.Millisecond); err != nil {
 				return err
 			}
