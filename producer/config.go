@@ -27,8 +27,9 @@ type Config struct {
 	// BatchBytes is the most that a batch holds before it is compressed; 0 is 1,000,012, which every broker takes that was not told otherwise
 	// (max.message.bytes).
 	BatchBytes int
-	// MaxBufferedRecords and MaxBufferedBytes bound what is kept of records that have no answer yet, and Send waits for room. 0 is 10,000, and
-	// 32 MiB of keys, values and headers (buffer.memory).
+	// MaxBufferedRecords and MaxBufferedBytes bound what is kept of records that have no answer yet, and Send waits for room. 0 is 50,000, and
+	// 32 MiB of keys, values and headers (buffer.memory). With room for few, requests are small: with 10,000 of 1 KiB they were half as large,
+	// and copying took a fifth longer.
 	MaxBufferedRecords, MaxBufferedBytes int
 	// DeliveryTimeout is for how long a record is tried to be written; 0 is 120 s (delivery.timeout.ms). Within a transaction a record that is on
 	// its way is waited for.
@@ -63,7 +64,7 @@ const (
 func (c Config) withDefaults() Config {
 	c.Linger = max(cmp.Or(c.Linger, 5*time.Millisecond), 0)
 	c.BatchBytes = cmp.Or(c.BatchBytes, 1_000_012)
-	c.MaxBufferedRecords = cmp.Or(c.MaxBufferedRecords, 10_000)
+	c.MaxBufferedRecords = cmp.Or(c.MaxBufferedRecords, 50_000)
 	c.MaxBufferedBytes = cmp.Or(c.MaxBufferedBytes, 32<<20)
 	c.DeliveryTimeout = cmp.Or(c.DeliveryTimeout, 120*time.Second)
 	c.TransactionTimeout = cmp.Or(c.TransactionTimeout, time.Minute)
