@@ -36,6 +36,29 @@ func TestALeaderThatDoesNotListen(t *testing.T) {
 	l.did(`join as "m" with [cooperative-sticky range], owning [] of generation 2`, "sync generation 3, plan of 0", "start [t-0]", "call assigned [t-0]")
 }
 
+// R-H7, R-H9: the group has been converted since it was joined, and does not know the name under which the member syncs. It joins again, in peace, and a
+// broker that goes on like that is not asked without a pause.
+func TestASyncUnderANameThatIsNotSelectedAnyMore(t *testing.T) {
+	l := newLife(t, Config{}).settles(cs, "t-0").does(Rejoin{}).joins(2, cs)
+	l.log = nil
+	l.refusedToSync(kerr.InconsistentGroupProtocol).did(narrowed+"2, and more held back").joins(3, cs).isGiven("t-0").ends()
+	l.did("sync generation 3, plan of 0", "call assigned []")
+	if l.does(Rejoin{}); l.m.astray != 0 {
+		t.Errorf("it counts %d rounds that led nowhere", l.m.astray)
+	}
+	asked := 0
+	for n := range int32(20) {
+		l.joins(4+n, cs)
+		l.log = nil
+		l.refusedToSync(kerr.InconsistentGroupProtocol)
+		asked += len(l.log)
+		l.passes(time.Second)
+	}
+	if asked > 1 {
+		t.Errorf("it joins %d times at once", asked)
+	}
+}
+
 // There are no partitions below 0, whoever assigns them.
 func TestNegativePartitions(t *testing.T) {
 	l := newLife(t, Config{}).subscribes("t").joins(1, cs).isGiven("t--1 t-0 t-0")

@@ -65,7 +65,7 @@ type Machine struct {
 	leaves bool // once the callback under way has ended
 	closes bool // and then it is closed
 
-	astray    int  // assignments in a row that have topics which the member does not subscribe to
+	astray    int  // rounds in a row whose assignment was of no use, or that were of another protocol
 	attempted bool // this rebalance has sent a JoinGroup: an EAGER member is not told again that it has nothing (R-B3)
 	cluster   []assign.Topic
 	led       *ledger // what this member planned with, while it leads

@@ -41,7 +41,9 @@ func (m *Machine) synced(resp *kmsg.SyncGroupResponse) {
 	m.assigned(a)
 }
 
-// syncRefused takes an error of a SyncGroup (R-B14).
+// syncRefused takes an error of a SyncGroup (R-B14). Between JoinGroup and SyncGroup a group of Kafka's may be converted to the new protocol,
+// in which the name is the first of the member's list, or back, and then it is the one that is selected anew: the name of before is
+// refused, while the generation goes on (R-H7, R-H9).
 func (m *Machine) syncRefused(code int16) {
 	switch err := kerr.TypedErrorForCode(code); err {
 	case kerr.RebalanceInProgress:
@@ -49,6 +51,9 @@ func (m *Machine) syncRefused(code int16) {
 	case kerr.IllegalGeneration, kerr.UnknownMemberID:
 		m.reset(err == kerr.UnknownMemberID)
 		m.prepare("the group has gone on without the member")
+	case kerr.InconsistentGroupProtocol: // whether there is a name in common is for JoinGroup to say
+		m.astray++
+		m.prepare("the group has another protocol by now")
 	default:
 		if err.Retriable {
 			m.later()
