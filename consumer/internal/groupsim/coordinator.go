@@ -6,6 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/skeinstream/skein/assign"
 	"github.com/skeinstream/skein/internal/group"
 	"github.com/skeinstream/skein/internal/machine"
 	"github.com/skeinstream/skein/internal/simulation"
@@ -22,7 +23,7 @@ func newCoordinator(w *world) *coordinator {
 	d := simulation.NewDice(w.script.Seed, "coordinator")
 	return &coordinator{w: w, Coordinator: &simulation.Coordinator{
 		Clock: w.Clock, Dice: d, Disk: simulation.NewDisk(w.Clock, d), Durable: w.judge.record,
-		New: func() machine.Machine { return group.New(w.settings()) },
+		New: w.machine,
 	}}
 }
 
@@ -30,6 +31,16 @@ func newCoordinator(w *world) *coordinator {
 type asked struct {
 	by  *incarnation
 	req kmsg.Request
+}
+
+// machine is the coordinator of our broker, or one like Kafka's.
+func (w *world) machine() machine.Machine {
+	if w.script.Broker != "kafka" {
+		return group.New(w.settings())
+	}
+	k := newKafka(w.settings(), func() []assign.Topic { return w.topics })
+	k.forgets = w.seams.forgets
+	return k
 }
 
 func (w *world) settings() group.Settings {
@@ -81,6 +92,8 @@ func (c *coordinator) input(by *incarnation, req kmsg.Request) any {
 		return group.Leave{Request: r}
 	case *kmsg.OffsetCommitRequest:
 		return group.Commit{Request: r}
+	case *kmsg.ConsumerGroupHeartbeatRequest:
+		return modernBeat{Request: r}
 	case *kmsg.DescribeGroupsRequest:
 		return group.Describe{Group: r.Groups[0], Version: 6}
 	case *kmsg.OffsetFetchRequest:
@@ -122,6 +135,9 @@ func absent(req kmsg.Request, d *simulation.Dice) any {
 		r.ErrorCode = code
 		return r
 	case *kmsg.HeartbeatResponse:
+		r.ErrorCode = code
+		return r
+	case *kmsg.ConsumerGroupHeartbeatResponse:
 		r.ErrorCode = code
 		return r
 	case *kmsg.DescribeGroupsResponse:

@@ -18,5 +18,6 @@
 //	O[range]                      a consumer of Kafka before 2.4: EAGER, and blind to what others own
 //	S[range,cooperative-sticky]   a consumer of Kafka since 2.4: one protocol for its whole life
 //	F[cooperative-sticky,range]   a consumer that follows what was selected, as franz-go does
+//	K[uniform]                    a member of the new protocol (KIP-848), to which a group of Kafka's is converted
 //	N, C, L[…]                    ways to upgrade in one bounce that were proposed and are wrong (docs/decision/0008)
 package groupsim

@@ -31,6 +31,7 @@ type judge struct {
 	led        bool              // by one of ours
 	lost       int               // callbacks that told of lost partitions
 	failover   bool              // since the last round that was stored
+	migration
 }
 
 // life is one member as the coordinator knows it.
@@ -69,17 +70,12 @@ func (j *judge) failedOver() {
 	}
 	for _, m := range stored.members { // what was told and is not stored did not happen
 		if l := j.ids[m.id]; l != nil {
-			l.generation = stored.generation
+			l.generation = m.epoch
 		}
 	}
 	j.generation = stored.generation
+	j.stranded = stored.converted
 	j.disturbed()
-}
-
-// within says that a process is a member of the generation in force: it was told so, or is about to be.
-func (j *judge) within(i *incarnation) bool {
-	l := j.ids[i.brain.Generation().Member]
-	return l != nil && l.of == i && l.generation == j.generation
 }
 
 // owns is INV1: nobody else within the group owns what a member begins with.
@@ -87,8 +83,11 @@ func (j *judge) owns(i *incarnation, at partition) {
 	if !j.within(i) {
 		return // the group has gone on already; it will hear of it
 	}
+	if j.taken[at].from == i {
+		delete(j.taken, at) // it has it again
+	}
 	for _, p := range j.w.order {
-		if o := p.now; o != nil && o != i && o.places[at] != nil && j.within(o) && !j.excuses(i, o) {
+		if o := p.now; o != nil && o != i && o.places[at] != nil && j.within(o) && !j.excuses(i, o) && !j.stillHas(at, o) {
 			j.violates("INV1", "%s owns %v in generation %d, and so does %s", i.name(), at, j.generation, o.name())
 		}
 	}
@@ -106,6 +105,10 @@ func (j *judge) answered(a *asked, value any) {
 	case *kmsg.JoinGroupResponse:
 		req := a.req.(*kmsg.JoinGroupRequest)
 		j.joined(a.by, req, resp)
+	case *kmsg.ConsumerGroupHeartbeatResponse:
+		if l := j.ids[textOf(resp.MemberID)]; l != nil && resp.ErrorCode == 0 {
+			l.generation = resp.MemberEpoch
+		}
 	case *kmsg.OffsetCommitResponse:
 		j.committed(a.by, a.req.(*kmsg.OffsetCommitRequest), resp)
 	}
@@ -121,7 +124,9 @@ func (j *judge) joined(i *incarnation, req *kmsg.JoinGroupRequest, resp *kmsg.Jo
 	}
 	if id := i.spec.instance; id != "" {
 		if was := j.lives[id]; was != resp.MemberID {
-			j.comesBackRow(i, j.ids[was], resp)
+			if j.modern == nil {
+				j.comesBackRow(i, j.ids[was], resp)
+			}
 			j.takesOver(was, resp.MemberID)
 			j.lives[id] = resp.MemberID
 		}
@@ -160,10 +165,11 @@ func (j *judge) committed(i *incarnation, req *kmsg.OffsetCommitRequest, resp *k
 		at := partition{t.Topic, t.Partitions[0].Partition}
 		l, offset := j.w.logs[at], req.Topics[n].Partitions[0].Offset
 		holder := j.ids[l.given]
-		if (holder == nil || holder.of != i) && j.w.lives(at) && !j.excuses(i) {
+		excused := j.excuses(i) || j.isTaken(at, i)
+		if (holder == nil || holder.of != i) && j.w.lives(at) && !excused {
 			j.violates("INV2", "%s commits %d of %v as %s in generation %d, and it was given to %s", i.name(), offset, at, req.MemberID, req.Generation, l.given)
 		}
-		if offset < l.committed && !j.excuses(i) && !l.foul {
+		if offset < l.committed && !excused && !l.foul {
 			j.violates("back", "%s moves %v back from %d to %d", i.name(), at, l.committed, offset)
 		}
 		if offset > l.processed {
@@ -181,17 +187,24 @@ type snapshot struct {
 	leader     string
 	members    []stored
 	topics     string // that the members subscribe to
+	modern     bool   // it is one of the new protocol
+	converted  bool   // it was one of the new protocol, and no round has been since
 }
 
 type stored struct {
 	id    string
 	of    *incarnation
-	claim bool // it said that it owned something when it joined
+	epoch int32 // that it has come to: the generation, in a classic group
+	claim bool  // it said that it owned something when it joined
 	given int
 }
 
 // record sees what the coordinator stores.
 func (j *judge) record(r machine.Record) {
+	if len(r.Key) > 1 && r.Key[1] == modernKey {
+		j.recordModern(r.Value)
+		return
+	}
 	var k kmsg.GroupMetadataKey
 	if len(r.Key) < 2 || r.Key[1] != 2 || k.ReadFrom(r.Key) != nil || r.Value == nil {
 		return
@@ -206,12 +219,15 @@ func (j *judge) record(r machine.Record) {
 		s.members = append(s.members, j.stored(s, &v.Members[i]))
 	}
 	j.changed(s)
-	j.stableRow(j.last, s)
+	j.goesBack(s)
+	if !s.converted {
+		j.stableRow(j.last, s)
+	}
 	j.last, j.failover = s, false
 }
 
 func (j *judge) stored(s *snapshot, m *kmsg.GroupMetadataValueMember) stored {
-	out := stored{id: m.MemberID}
+	out := stored{id: m.MemberID, epoch: s.generation}
 	if l := j.ids[m.MemberID]; l != nil {
 		out.of = l.of
 	}
@@ -252,6 +268,7 @@ func (j *judge) fails(i *incarnation, err error) {
 	var mixed *membership.ProtocolError
 	switch {
 	case fenced(err) && i.spec.instance != "":
+	case i.spec.code == 'K' && errors.Is(err, kerr.GroupIDNotFound): // the group has gone back without it
 	case errors.Is(err, kerr.InconsistentGroupProtocol) && !i.spec.ours():
 	case errors.As(err, &mixed):
 	default:
@@ -320,7 +337,8 @@ func (j *judge) givenUp(p *process, err error) {
 
 // forgiven says that a static member of Kafka's is there. One that was started again does not know whether it leads, nor what was
 // planned (R-B16), nor does the group hear of it if it wants other topics than before (R-D6): what nobody has may stay so. Ours
-// find out.
+// find out. Nobody finds out when a coordinator of Kafka's fails over between a group's way back from the new protocol and the round that
+// follows: what the leaver had is in nobody's plan, and the group is taken for stable.
 func (j *judge) forgiven() bool {
-	return slices.ContainsFunc(j.w.order, func(p *process) bool { return p.now != nil && !p.now.spec.ours() && p.now.spec.instance != "" })
+	return j.stranded || slices.ContainsFunc(j.w.order, func(p *process) bool { return p.now != nil && !p.now.spec.ours() && p.now.spec.instance != "" })
 }

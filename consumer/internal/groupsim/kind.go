@@ -41,8 +41,8 @@ const (
 func parseKind(text string) (kind, error) {
 	code, rest, _ := strings.Cut(text, "[")
 	list, ok := strings.CutSuffix(rest, "]")
-	if len(code) != 1 || !ok || !strings.Contains("DTOSFNCL", code) {
-		return kind{}, fmt.Errorf("%q is no member: D, T, O, S, F, N, C or L, and [names]", text)
+	if len(code) != 1 || !ok || !strings.Contains("DTOSFNCLK", code) {
+		return kind{}, fmt.Errorf("%q is no member: D, T, O, S, F, N, C, L or K, and [names]", text)
 	}
 	k := kind{code: code[0], list: strings.Split(list, ",")}
 	for _, name := range k.list {
@@ -52,6 +52,9 @@ func parseKind(text string) (kind, error) {
 	}
 	return k, nil
 }
+
+// uniform is the coordinator's assignor, which K offers nothing beside.
+const uniform = "uniform"
 
 // stream is an assignor whose old code is EAGER and whose new code is COOPERATIVE, under one name (R-C9).
 const stream = "stream"
@@ -79,6 +82,8 @@ func assignorOf(name string, code byte) assign.Assignor {
 		}
 	}
 	switch {
+	case name == uniform && code == 'K':
+		return assign.CooperativeSticky{} // it stands for the coordinator's, which no member runs
 	case name == stream && code == 'O':
 		return streamOld{}
 	case name == stream:
@@ -149,8 +154,12 @@ func parseSpec(words []string, was spec) (spec, error) {
 	return s, nil
 }
 
-func (s spec) brain() (brain, error) {
-	if !s.ours() {
+// brain is that of a new consumer, which may choose a name for itself.
+func (s spec) brain(name string) (brain, error) {
+	switch {
+	case s.code == 'K':
+		return newServed(s, name), nil
+	case !s.ours():
 		return newForeign(s), nil
 	}
 	return membership.New(membership.Config{

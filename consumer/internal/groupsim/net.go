@@ -19,7 +19,7 @@ func wait(req kmsg.Request) time.Duration {
 
 // send has a request answered once, with a response or an error, however the network treats it. It is brought to the coordinator unless
 // its connection is gone by then: a client that sends again does so on another one. Of a JoinGroup or SyncGroup that means: not
-// once the client has had an answer to it, or to a later one. The classic protocol stands or falls with that: it numbers no requests, and a
+// once the client has had an answer to it, or to a later one; and of a heartbeat of the new protocol, which says what the member owns. The classic protocol stands or falls with that: it numbers no requests, and a
 // JoinGroup from before a round, when the member owned nothing, would put the member into the next one as if it still did
 // (docs/decision/0008).
 func (i *incarnation) send(req kmsg.Request, done func(resp any, err error)) {
@@ -32,7 +32,7 @@ func (i *incarnation) send(req kmsg.Request, done func(resp any, err error)) {
 			if commits != i.commits {
 				return
 			}
-		case *kmsg.JoinGroupRequest, *kmsg.SyncGroupRequest:
+		case *kmsg.JoinGroupRequest, *kmsg.SyncGroupRequest, *kmsg.ConsumerGroupHeartbeatRequest:
 			if number <= i.heard || !i.Lives() && w.Now.After(i.Died().Add(time.Second)) {
 				return
 			}
@@ -43,16 +43,17 @@ func (i *incarnation) send(req kmsg.Request, done func(resp any, err error)) {
 		w.co.ask(i, req, func(resp any) { answer(asSent(req, resp)) })
 	}
 	w.net.Send(i.Life, wait(req), arrives, func(resp any, err error) {
-		if err == nil && joinsOrSyncs(req) {
+		if err == nil && inOrder(req) {
 			i.heard = max(i.heard, number)
 		}
 		done(resp, err)
 	})
 }
 
-func joinsOrSyncs(req kmsg.Request) bool {
+// inOrder says that a request means nothing any more once the client has heard of a later one.
+func inOrder(req kmsg.Request) bool {
 	switch req.(type) {
-	case *kmsg.JoinGroupRequest, *kmsg.SyncGroupRequest:
+	case *kmsg.JoinGroupRequest, *kmsg.SyncGroupRequest, *kmsg.ConsumerGroupHeartbeatRequest:
 		return true
 	}
 	return false

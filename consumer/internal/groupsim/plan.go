@@ -19,7 +19,7 @@ func Plan(seed uint64) *Script {
 	if d.N(3) == 0 {
 		s.Topics = append(s.Topics, simulation.Topic{Name: "u", Partitions: int32(1 + d.N(4))})
 	}
-	p.life = simulation.Pick(d, upgrades, upgrades, twoBounces, twoBounces, orders, fleets, fleets, intruders, foreigners, statics)
+	p.life = simulation.Pick(d, upgrades, upgrades, twoBounces, twoBounces, orders, fleets, fleets, intruders, foreigners, statics, migrations)
 	p.life(p)
 	p.faults()
 	s.Calm = (p.now + d.Between(0, 4*time.Second)).Round(time.Millisecond)

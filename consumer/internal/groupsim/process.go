@@ -63,11 +63,11 @@ func (i *incarnation) name() string { return fmt.Sprintf("%s.%d", i.p.name, i.nu
 
 // begin starts a consumer.
 func (p *process) begin() {
-	b, err := p.spec.brain()
+	p.count++
+	b, err := p.spec.brain(fmt.Sprintf("%s.%d", p.name, p.count))
 	if err != nil {
 		panic("groupsim: " + err.Error())
 	}
-	p.count++
 	i := &incarnation{p: p, number: p.count, spec: p.spec, brain: b, Life: p.w.net.Live(), places: map[partition]*place{}}
 	p.now, p.failed = i, ""
 	p.w.Say("%s begins as %v %s", i.name(), i.spec.kind, i.spec.instance)

@@ -26,6 +26,15 @@ func tell(resp kmsg.Response) string {
 		return fmt.Sprintf("sync: %v %v", a.Partitions, err)
 	case *kmsg.HeartbeatResponse:
 		return "heartbeat: " + code(r.ErrorCode)
+	case *kmsg.ConsumerGroupHeartbeatResponse:
+		if r.ErrorCode != 0 || r.Assignment == nil {
+			return fmt.Sprintf("heartbeat: %s, epoch %d", code(r.ErrorCode), r.MemberEpoch)
+		}
+		text := fmt.Sprintf("heartbeat: epoch %d,", r.MemberEpoch)
+		for _, t := range r.Assignment.Topics {
+			text += fmt.Sprintf(" %s %v", topicOf(t.TopicID), t.Partitions)
+		}
+		return text
 	case *kmsg.DescribeGroupsResponse:
 		return fmt.Sprintf("describe: %s %q", r.Groups[0].State, r.Groups[0].Protocol)
 	}
@@ -53,6 +62,10 @@ func tellAsk(req kmsg.Request) string {
 		return fmt.Sprintf("syncs generation %d with a plan for %d", r.Generation, len(r.GroupAssignment))
 	case *kmsg.LeaveGroupRequest:
 		return "leaves"
+	case *kmsg.ConsumerGroupHeartbeatRequest:
+		if r.Topics != nil {
+			return fmt.Sprintf("tells in epoch %d that it wants %v and owns %v", r.MemberEpoch, r.SubscribedTopicNames, ownedOf(r))
+		}
 	}
 	return ""
 }

@@ -95,6 +95,9 @@ func (i *incarnation) commit(list []partition, done func(error)) {
 	g := i.brain.Generation()
 	req := kmsg.NewPtrOffsetCommitRequest()
 	req.Version, req.Group, req.Generation, req.MemberID = 8, groupName, g.ID, g.Member
+	if i.spec.code == 'K' {
+		req.Version = 9
+	}
 	if g.Instance != "" {
 		req.InstanceID = &g.Instance
 	}
@@ -169,7 +172,7 @@ func (i *incarnation) during(c *membership.Call, tries int) {
 		i.returns(c, nil)
 	default:
 		i.commit(list, func(err error) {
-			if errors.Is(err, simulation.ErrNoAnswer) || errors.Is(err, kerr.RebalanceInProgress) {
+			if errors.Is(err, simulation.ErrNoAnswer) || errors.Is(err, kerr.RebalanceInProgress) || errors.Is(err, kerr.StaleMemberEpoch) {
 				i.Later(200*time.Millisecond, func() { i.during(c, tries+1) })
 				return
 			}

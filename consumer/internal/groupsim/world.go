@@ -32,6 +32,8 @@ type seams struct {
 	request func(p *process, req any)          // before it is sent
 	admit   func(w *world, request any)        // before the coordinator takes it
 	commit  func(p *process, next int64) int64 // what is committed in the place of what was reached
+	forgets bool                               // the coordinator does what Kafka does in one corner (kafka.upgrade)
+	strict  bool                               // what a conversion of Kafka's takes from under members is held against them (taken)
 }
 
 // partition is one of a topic.
