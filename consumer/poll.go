@@ -48,16 +48,17 @@ func (c *Consumer) comes() {
 	}
 }
 
-// fetch is what there is, or what comes until the desk rings or ctx ends.
+// fetch is what there is, or what comes until the desk rings or ctx ends. All that franz-go has is taken at once, and what is too much for a batch
+// is held: it fetches on while that is worked off, and not before.
 func (c *Consumer) fetch(ctx context.Context) Batch {
 	if ctx.Err() != nil || c.openTap(ctx) != nil {
 		return Batch{}
 	}
 	defer c.closeTap()
-	if b, _ := c.accept(c.takeHeld()); len(b.Partitions) > 0 {
+	if b, _ := c.accept(nil); len(b.Partitions) > 0 {
 		return b
 	}
-	b, troubled := c.accept(c.buffered(c.cfg.MaxPollRecords))
+	b, troubled := c.accept(c.buffered())
 	if len(b.Partitions) > 0 {
 		return b
 	}
@@ -67,26 +68,18 @@ func (c *Consumer) fetch(ctx context.Context) Batch {
 	if troubled && sleep(armed, troublePause) != nil {
 		return Batch{}
 	}
-	b, _ = c.accept(c.kafka.PollRecords(armed, c.cfg.MaxPollRecords))
+	b, _ = c.accept(c.kafka.PollFetches(armed))
 	return b
 }
 
 // troublePause is before a broker that answers with errors is asked again.
 const troublePause = 20 * time.Millisecond
 
-func (c *Consumer) takeHeld() kgo.Fetches {
-	held := c.held
-	c.held = nil
-	return held
-}
-
-// accept filters what has come, keeps what is too much for one batch, and looks after errors. The tap is open.
-func (c *Consumer) accept(fetches kgo.Fetches) (b Batch, troubled bool) {
-	if len(fetches) == 0 {
-		return Batch{}, false
-	}
-	b, left, troubles := c.table.accept(fetches, c.cfg.MaxPollRecords)
-	c.held = append(c.held, left...)
+// accept filters what is held and then what has come, keeps what is too much for one batch, and looks after errors. What is held comes first though
+// it had nothing to hand out a moment ago: a Resume may have been between. The tap is open.
+func (c *Consumer) accept(come kgo.Fetches) (b Batch, troubled bool) {
+	b, left, troubles := c.table.accept(append(c.held, come...), c.cfg.MaxPollRecords)
+	c.held = left
 	for _, t := range troubles {
 		c.trouble(t)
 	}
@@ -134,26 +127,30 @@ func (c *Consumer) sit(ctx context.Context) error {
 
 func (c *Consumer) rise() { <-c.seat }
 
-// buffered is what franz-go has fetched already, at most n records; less than 0 is all. The tap is open.
-func (c *Consumer) buffered(n int) kgo.Fetches {
+// buffered is what franz-go has fetched already. The tap is open.
+func (c *Consumer) buffered() kgo.Fetches {
 	var now context.Context // none: franz-go does not wait then
-	return c.kafka.PollRecords(now, n)
+	return c.kafka.PollFetches(now)
 }
 
 // forget has franz-go fetch partitions no more. What it has of others is kept, since it forgets all when it forgets one (R-B5).
 func (c *Consumer) forget(list []*partition) {
-	c.held = append(c.held, c.buffered(-1)...)
+	c.held = append(c.held, c.buffered()...)
 	c.dropHeld(keys(list))
 	c.kafka.RemoveConsumePartitions(byTopic(keys(list)))
 }
 
 // dropHeld throws away what was fetched of partitions and not handed out. The tap is open.
 func (c *Consumer) dropHeld(list []TopicPartition) {
+	gone := make(map[TopicPartition]bool, len(list))
+	for _, tp := range list {
+		gone[tp] = true
+	}
 	for _, f := range c.held {
 		for i := range f.Topics {
 			t := &f.Topics[i]
 			t.Partitions = slices.DeleteFunc(t.Partitions, func(p kgo.FetchPartition) bool {
-				return slices.Contains(list, TopicPartition{Topic: t.Topic, Partition: p.Partition})
+				return gone[TopicPartition{Topic: t.Topic, Partition: p.Partition}]
 			})
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/skeinstream/skein/consumer/internal/reset"
 )
 
@@ -50,7 +48,6 @@ func (c *Consumer) seek(to map[TopicPartition]place) error {
 		var moved []*partition
 		moved, gone = c.table.unplace(to)
 		c.forget(moved)
-		c.held = withoutPartitions(c.held, moved)
 		places := map[*partition]placement{}
 		for _, p := range moved {
 			places[p] = placement{to[p.TopicPartition], false}
@@ -77,22 +74,4 @@ func (t *table) unplace(to map[TopicPartition]place) (owned []*partition, gone [
 		owned = append(owned, p)
 	}
 	return owned, gone
-}
-
-// withoutPartitions takes records of partitions out.
-func withoutPartitions(held kgo.Fetches, list []*partition) (rest kgo.Fetches) {
-	out := map[TopicPartition]bool{}
-	for _, p := range list {
-		out[p.TopicPartition] = true
-	}
-	for _, f := range held {
-		for _, t := range f.Topics {
-			for i := range t.Partitions {
-				if !out[TopicPartition{Topic: t.Topic, Partition: t.Partitions[i].Partition}] {
-					rest = append(rest, leftOver(t, &t.Partitions[i]))
-				}
-			}
-		}
-	}
-	return rest
 }
