@@ -24,22 +24,25 @@ type Config struct {
 	Codec Codec
 	// Linger is how long a record may wait for others of its batch, up to a minute; 0 is 5 ms (KIP-1030), less is not at all.
 	Linger time.Duration
-	// BatchBytes is the most that a batch holds before it is compressed; 0 is 1,000,012, which every broker takes that was not told otherwise
-	// (max.message.bytes).
+	// BatchBytes is the most that a batch holds before it is compressed, 1,024 or more; 0 is 1,000,012, which every broker takes that was not told
+	// otherwise (max.message.bytes).
 	BatchBytes int
 	// MaxBufferedRecords and MaxBufferedBytes bound what is kept of records that have no answer yet, and Send waits for room. 0 is 50,000, and
 	// 32 MiB of keys, values and headers (buffer.memory). With room for few, requests are small: with 10,000 of 1 KiB they were half as large,
 	// and copying took a fifth longer.
 	MaxBufferedRecords, MaxBufferedBytes int
-	// DeliveryTimeout is for how long a record is tried to be written; 0 is 120 s (delivery.timeout.ms). Within a transaction a record that is on
-	// its way is waited for.
+	// DeliveryTimeout is for how long a record is tried to be written, a second or more; 0 is 120 s (delivery.timeout.ms). Within a transaction a
+	// record that is on its way is waited for.
 	DeliveryTimeout time.Duration
+	// MaxBlock bounds the calls of a transaction, and Fence, where their context has no deadline, a millisecond or more; 0 is 60 s
+	// (max.block.ms).
+	MaxBlock time.Duration
 	// Acks is whose word for a record counts; the zero value is AllAcks. With less a producer is not idempotent, and has no transactions.
 	Acks Acks
 	// TransactionalID is transactional.id, which one live producer may have at a time: the newest fences the others. "" is no transactions.
 	TransactionalID string
-	// TransactionTimeout is after how long the broker aborts a transaction that was not ended; 0 is 60 s, the most is the broker's
-	// transaction.max.timeout.ms.
+	// TransactionTimeout is after how long the broker aborts a transaction that was not ended, a millisecond or more; 0 is 60 s, the most is the
+	// broker's transaction.max.timeout.ms.
 	TransactionTimeout time.Duration
 	// Group is the consumer group whose offsets the transactions will commit. If it is set, the first Begin finds out whether the cluster can
 	// fence them by the group's generation, before any record moves (R-F5).
@@ -67,6 +70,7 @@ func (c Config) withDefaults() Config {
 	c.MaxBufferedRecords = cmp.Or(c.MaxBufferedRecords, 50_000)
 	c.MaxBufferedBytes = cmp.Or(c.MaxBufferedBytes, 32<<20)
 	c.DeliveryTimeout = cmp.Or(c.DeliveryTimeout, 120*time.Second)
+	c.MaxBlock = cmp.Or(c.MaxBlock, time.Minute)
 	c.TransactionTimeout = cmp.Or(c.TransactionTimeout, time.Minute)
 	c.Logger = cmp.Or(c.Logger, c.Cluster.Logger, slog.New(slog.DiscardHandler))
 	if c.Partitioner == nil {
@@ -93,6 +97,8 @@ func (c Config) check() error {
 		return fmt.Errorf("a Linger of %v is too long: choose a minute or less", c.Linger)
 	case c.DeliveryTimeout < time.Second:
 		return fmt.Errorf("DeliveryTimeout is %v: choose a second or more", c.DeliveryTimeout)
+	case c.MaxBlock < time.Millisecond:
+		return fmt.Errorf("MaxBlock is %v: choose a millisecond or more", c.MaxBlock)
 	case c.TransactionTimeout < time.Millisecond || c.TransactionTimeout.Milliseconds() > math.MaxInt32:
 		return fmt.Errorf("TransactionTimeout is %v: choose a millisecond to 596 h", c.TransactionTimeout)
 	case c.Acks < AllAcks || c.Acks > NoAcks:

@@ -19,6 +19,7 @@ func TestConfigurationsThatCannotBe(t *testing.T) {
 		"MaxBufferedRecords is -1":         {MaxBufferedRecords: -1},
 		"MaxBufferedBytes is -1":           {MaxBufferedBytes: -1},
 		"DeliveryTimeout is 1ms":           {DeliveryTimeout: time.Millisecond},
+		"MaxBlock is -1ns":                 {MaxBlock: -1},
 		"TransactionTimeout is 1µs":        {TransactionTimeout: time.Microsecond},
 		"a Linger of 1h0m0s":               {Linger: time.Hour},
 		"no Acks 9":                        {Acks: 9},

@@ -34,10 +34,11 @@ func (p *Producer) fences(ctx context.Context, op, group string) error {
 }
 
 // Fence ends what the producers of other transactional ids have open, and fences them: for who knows that they are dead, before they are
-// missed (KIP-939 has no part in it: this is the administrator's fenceProducers). It waits until their transactions are over.
+// missed (KIP-939 has no part in it: this is the administrator's fenceProducers). It waits until their transactions are over. A context without
+// a deadline is given Config.MaxBlock, for all of them.
 func (p *Producer) Fence(ctx context.Context, transactionalIDs ...string) error {
-	ctx, stop := p.living(ctx)
-	defer stop(nil)
+	ctx, stop := p.bounded(ctx)
+	defer stop()
 	for _, id := range transactionalIDs {
 		if err := p.fence(ctx, id); err != nil {
 			return &Error{Op: fmt.Sprintf("fencing transactional id %q", id), Class: classOfFence(ctx, err), Err: err}

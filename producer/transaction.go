@@ -9,14 +9,11 @@ import (
 	"github.com/skeinstream/skein/internal/transaction"
 )
 
-// maxBlock bounds a call of a transaction whose context does not (max.block.ms).
-const maxBlock = time.Minute
-
 var errNoTransactions = errors.New("this producer has no transactions: set Config.TransactionalID")
 
 // Begin begins a transaction. The first one makes this producer the one of its transactional id: what a predecessor has open is aborted, and
 // the predecessor fenced. It waits for the coordinator then, and after a transaction that went wrong; otherwise it sends nothing.
-// A context without a deadline is given a minute.
+// A context without a deadline is given Config.MaxBlock.
 func (p *Producer) Begin(ctx context.Context) error {
 	return p.inTurn(ctx, func(ctx context.Context) error {
 		if p.cfg.Group != "" && p.cfg.UpgradeFrom == "" {
@@ -61,13 +58,13 @@ func (p *Producer) SendUnfencedOffsets(ctx context.Context, group string, offset
 
 // Commit sends what lingers, waits for all answers, commits the offsets that were sent, and ends the transaction. It fails if one record has.
 // A Retriable error leaves two ways: before the transaction's end was asked for it is open as before, and may be aborted, too; after
-// that only Commit may be called, until it says what has become of it (R-F1). A context without a deadline is given a minute.
+// that only Commit may be called, until it says what has become of it (R-F1). A context without a deadline is given Config.MaxBlock.
 func (p *Producer) Commit(ctx context.Context) error {
 	return p.ends(ctx, (*transaction.Machine).Commit)
 }
 
 // Abort ends the transaction without a trace for who reads what is committed. Records without an answer fail. Without a transaction it
-// does nothing. A context without a deadline is given a minute.
+// does nothing. A context without a deadline is given Config.MaxBlock.
 func (p *Producer) Abort(ctx context.Context) error {
 	return p.ends(ctx, (*transaction.Machine).Abort)
 }
@@ -120,13 +117,8 @@ func (p *Producer) inTurn(ctx context.Context, do func(context.Context) error) e
 	if p.machine == nil {
 		return &Error{Op: "calling for a transaction", Class: Illegal, Err: errNoTransactions}
 	}
-	ctx, stop := p.living(ctx)
-	defer stop(nil)
-	if _, bounded := ctx.Deadline(); !bounded {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, maxBlock)
-		defer cancel()
-	}
+	ctx, stop := p.bounded(ctx)
+	defer stop()
 	select {
 	case p.turn <- struct{}{}:
 	case <-ctx.Done():
@@ -137,6 +129,19 @@ func (p *Producer) inTurn(ctx context.Context, do func(context.Context) error) e
 		return &Error{Op: "calling for a transaction", Class: Fatal, Err: ErrClosed}
 	}
 	return do(ctx)
+}
+
+// bounded is ctx, as long as the producer lives, and no longer than a call may take.
+func (p *Producer) bounded(ctx context.Context) (context.Context, func()) {
+	ctx, stop := p.living(ctx)
+	cancel := func() {}
+	if _, is := ctx.Deadline(); !is {
+		ctx, cancel = context.WithTimeout(ctx, p.cfg.MaxBlock)
+	}
+	return ctx, func() {
+		cancel()
+		stop(nil)
+	}
 }
 
 func (p *Producer) locked(do func(*transaction.Machine) error) error {
