@@ -43,6 +43,10 @@ var (
 	ErrCannotFence = transaction.ErrCannotFence
 	// ErrNoGroupYet is SendOffsets', and Illegal: the metadata has no generation.
 	ErrNoGroupYet = transaction.ErrNoGroupYet
+	// ErrUnanswered is SendSync's, when its context ends while records are on their way: they may be written yet, and may fail. Its class is
+	// Retriable, though to send them again may write them twice; in a transaction it is AbortAndContinue, but Commit may be called, which waits for
+	// them.
+	ErrUnanswered = transaction.ErrUnanswered
 	// ErrOutcomeUnknown is Commit's, and Fatal: another producer has begun with the transactional id before the answer, which was lost, could be had
 	// again.
 	ErrOutcomeUnknown = transaction.ErrOutcomeUnknown

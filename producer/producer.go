@@ -109,24 +109,53 @@ func (p *Producer) Send(ctx context.Context, r *Record, done func(*Record, error
 }
 
 // SendSync hands records over, waits for all of their answers, and returns the first error. If ctx ends before, what has been taken is
-// written all the same.
+// on its way still, and the error is ErrUnanswered.
 func (p *Producer) SendSync(ctx context.Context, records ...*Record) error {
 	answers := make(chan error, len(records))
 	for _, r := range records {
 		p.Send(ctx, r, func(_ *Record, err error) { answers <- err })
 	}
 	var first error
-	for range records {
-		select {
-		case err := <-answers:
-			if first == nil {
-				first = err
-			}
-		case <-ctx.Done():
-			return &Error{Op: "waiting for records to be written", Class: Retriable, Err: context.Cause(ctx)}
+	for i := range records {
+		err, is := answer(ctx, answers)
+		if !is {
+			return p.unanswered(fmt.Errorf("%d of %d %w (%w)", len(records)-i, len(records), ErrUnanswered, context.Cause(ctx)), first)
+		}
+		if first == nil {
+			first = err
 		}
 	}
 	return first
+}
+
+// answer is the next one, also if ctx has ended and there is one.
+func answer(ctx context.Context, answers <-chan error) (err error, is bool) {
+	select {
+	case err := <-answers:
+		return err, true
+	default:
+	}
+	select {
+	case err := <-answers:
+		return err, true
+	case <-ctx.Done():
+		return nil, false
+	}
+}
+
+// unanswered is what is true of records whose sender does not wait for them any more. What has failed among them before is told, too.
+func (p *Producer) unanswered(err, first error) error {
+	class := Retriable
+	switch {
+	case ClassOf(first) == Fatal:
+		class = Fatal
+	case p.machine != nil:
+		class = AbortAndContinue
+	}
+	if first != nil {
+		err = fmt.Errorf("%w; one has failed before: %w", err, first)
+	}
+	return &Error{Op: "waiting for records to be written", Class: class, Err: err}
 }
 
 // Flush sends what lingers, and waits until every record that was handed over has its answer, or ctx ends. How single records fared is told to

@@ -47,6 +47,8 @@ var (
 	ErrCannotFence = errors.New("the broker cannot fence offset commits by the group's generation (TxnOffsetCommit below version 3: Kafka before 2.5)")
 	// ErrNoGroupYet says that the consumer is no member of its group yet, or reads partitions that were assigned by hand.
 	ErrNoGroupYet = errors.New("the group metadata has no generation: poll until partitions are assigned, and read GroupMetadata when you commit; offsets of partitions that were assigned by hand are sent by SendUnfencedOffsets")
+	// ErrUnanswered says that a caller has not waited for the answers of records which were handed over.
+	ErrUnanswered = errors.New("records that were handed over have no answer yet, and are on their way: they may be written or not")
 	// ErrOutcomeUnknown says that nobody can tell any more whether a transaction was committed: while the answer was being asked for
 	// again, another producer has begun with the same transactional id.
 	ErrOutcomeUnknown = errors.New("whether the transaction was committed cannot be found out: the offsets that the group has committed tell, since they were in it")
@@ -72,6 +74,10 @@ func (e *Error) advice() string {
 		return ": if its partitions have stayed this member's all the time, send the offsets again with the group metadata of now and commit again, else abort"
 	case errors.Is(e.Err, ErrCannotFence):
 		return ": upgrade the brokers to Kafka 2.5 or later first; or keep one producer for each input partition until then, which UpgradeFrom says; SendUnfencedOffsets gives up the protection"
+	case errors.Is(e.Err, ErrUnanswered) && e.Class == Retriable:
+		return ": Flush waits for them; to send them again may write them twice"
+	case errors.Is(e.Err, ErrUnanswered) && e.Class == AbortAndContinue:
+		return ": they are part of the transaction: Commit waits for them, and fails if one has; to send them again, abort first, or they are written twice"
 	case e.Class == Retriable:
 		return ": call it again"
 	case e.Class == AbortAndContinue:
