@@ -155,7 +155,10 @@ func TestErrorsOfTxnOffsetCommit(t *testing.T) {
 		kerr.RebalanceInProgress:                AbortAndContinue,
 		kerr.TransactionalIDAuthorizationFailed: Fatal,
 		kerr.UnsupportedForMessageFormat:        Fatal,
-		kerr.OffsetMetadataTooLarge:             Fatal,
+		kerr.OffsetMetadataTooLarge:             AbortAndContinue,
+		kerr.InvalidCommitOffsetSize:            AbortAndContinue,
+		kerr.TopicAuthorizationFailed:           AbortAndContinue,
+		kerr.InvalidGroupID:                     AbortAndContinue,
 		kerr.InvalidProducerEpoch:               AbortAndContinue, // a Fence finds no successor
 	} {
 		t.Run(code.Message, func(t *testing.T) {

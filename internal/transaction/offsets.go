@@ -107,9 +107,36 @@ func (m *Machine) added(a Answer, i int) {
 	case a.Over:
 		m.reopens()
 		m.waits(a.Err)
+	case refusesOffsets(a.Err):
+		m.fails(offsetsAdvice(a.Err))
 	default:
 		m.refused(a.Err)
 	}
+}
+
+// refusesOffsets says of a refusal that it is the offsets that cannot be committed, and not the producer that cannot go on: who aborts can go
+// on without them.
+func refusesOffsets(err error) bool {
+	switch codeOf(err) {
+	case kerr.GroupAuthorizationFailed, kerr.TopicAuthorizationFailed, kerr.OffsetMetadataTooLarge, kerr.InvalidCommitOffsetSize, kerr.InvalidGroupID:
+		return true
+	}
+	return false
+}
+
+// offsetsAdvice says what to change before the next transaction.
+func offsetsAdvice(err error) error {
+	switch codeOf(err) {
+	case kerr.GroupAuthorizationFailed:
+		return fmt.Errorf("the user may not READ this group: %w", err)
+	case kerr.TopicAuthorizationFailed:
+		return fmt.Errorf("the user may not READ this topic: %w", err)
+	case kerr.OffsetMetadataTooLarge:
+		return fmt.Errorf("an offset's metadata are more than the broker's offset.metadata.max.bytes allows: %w", err)
+	case kerr.InvalidCommitOffsetSize:
+		return fmt.Errorf("the offsets are more than the broker writes at once: send those of fewer partitions, with shorter metadata, or raise max.message.bytes of __consumer_offsets: %w", err)
+	}
+	return err
 }
 
 func (m *Machine) commitOffsets(i int, version int16) {
@@ -145,8 +172,8 @@ func (m *Machine) offsetsCommitted(a Answer, worst error, i int) {
 	case groupMoved(worst):
 		m.reopens()
 		m.returns(&Error{m.op, AbortAndContinue, fmt.Errorf("%w (%w)", ErrGroupMoved, worst)})
-	case codeOf(worst) == kerr.GroupAuthorizationFailed:
-		m.fails(worst)
+	case refusesOffsets(worst):
+		m.fails(offsetsAdvice(worst))
 	default:
 		m.refused(worst)
 	}
