@@ -25,11 +25,11 @@ type table struct {
 	nodes, others    int
 	nodeStep, aStep  int // from one node to the next in has, and from one of the others
 	membersAreNodes  bool
-	give, take       [MostPairs]int64 // what a pair costs that gives one, and takes one
-	cost             [(mostNodes + 1) * (mostNodes + 1)]int64
-	over             [(mostNodes + 1) * (mostNodes + 1)]int32 // the other that is the cheapest
-	distance         [mostNodes + 1]int64
-	before, onTheWay [mostNodes + 1]int32
+	give, take       []int64 // what a pair costs that gives one, and takes one
+	cost             []int64 // from node to node
+	over             []int32 // the other that is the cheapest
+	distance         []int64
+	before, onTheWay []int32
 }
 
 // mostNodes is the most that the fewer of topics and members can be.
@@ -90,6 +90,17 @@ func (t *table) begin() {
 		t.nodes, t.nodeStep, t.others, t.aStep = t.members, 1, len(t.runs), t.members
 	}
 	t.scale = 4 * (mostNodes + 2) * (int64(len(t.p.Owner)) + 1) // no round changes the squares by more
+	t.room()
+}
+
+// room finds room for what rounds are looked for in. It is cut to measure: arrays
+// for the largest table would make the stack grow, which takes longer than a round.
+func (t *table) room() {
+	pairs, width := len(t.has), t.nodes+1
+	all := make([]int64, 2*pairs+width*width+width)
+	t.give, t.take, all = all[:pairs], all[pairs:2*pairs], all[2*pairs:]
+	t.cost, t.distance = all[:width*width], all[width*width:]
+	t.over, t.before, t.onTheWay = t.p.Group.Ints(width*width), t.p.Group.Ints(width), t.p.Group.Ints(width)
 }
 
 // never is the price of what cannot be done.
@@ -100,7 +111,7 @@ const never = math.MaxInt64 / 4
 func (t *table) round() bool {
 	t.pairs()
 	t.steps()
-	for v := range t.nodes + 1 {
+	for v := range t.distance {
 		t.distance[v], t.before[v] = 0, -1
 	}
 	for t.relax() {
@@ -111,12 +122,14 @@ func (t *table) round() bool {
 	return false
 }
 
-// pairs says what each pair costs today. What a member keeps is free.
+// pairs says what each pair costs today. What a member keeps is free; to give it away
+// costs a move, which only somebody who takes back what he gave up can make good.
 func (t *table) pairs() {
+	released := t.released()
 	for i, n := range t.has {
 		t.give[i], t.take[i] = 1-2*int64(n), 1+2*int64(n)
 		switch own := t.own[i]; {
-		case n == 0:
+		case n == 0, n <= own && !released:
 			t.give[i] = never
 		case n > own:
 			t.give[i] -= t.scale
@@ -127,37 +140,48 @@ func (t *table) pairs() {
 	}
 }
 
+// released reports whether anybody gives up something.
+func (t *table) released() bool {
+	for i, n := range t.has {
+		if n < t.own[i] {
+			return true
+		}
+	}
+	return false
+}
+
 // steps says what it costs to go from node to node: one of the others gives of the
 // first and takes of the second, or where members are nodes, the first gives what
 // the second takes.
 func (t *table) steps() {
-	width := t.nodes + 1
-	for a := range t.nodes {
-		for b := range t.nodes {
-			if a != b {
-				t.cost[a*width+b], t.over[a*width+b] = t.cheapest(a*t.nodeStep, b*t.nodeStep)
+	for i := range t.cost {
+		t.cost[i] = never
+	}
+	for x := range t.others {
+		for a := range t.nodes {
+			if give := t.give[x*t.aStep+a*t.nodeStep]; give < never {
+				t.stepsOver(x, a, give)
 			}
 		}
-		t.cost[a*width+a], t.cost[a*width+t.nodes], t.cost[t.nodes*width+a] = never, never, never
+	}
+	for m := range t.members {
 		if t.membersAreNodes {
-			t.memberAndBlock(a)
+			t.memberAndBlock(m)
 		} else {
-			t.topicAndBlock(a)
+			t.topicsAndBlock(m)
 		}
 	}
-	t.cost[t.nodes*width+t.nodes] = never
 }
 
-func (t *table) cheapest(from, to int) (cost int64, over int32) {
-	cost = never
-	for x := range t.others {
-		if c := t.give[from] + t.take[to]; c < cost {
-			cost, over = c, int32(x)
+// stepsOver says what steps from node a cost if they go over x, which gives.
+func (t *table) stepsOver(x, a int, give int64) {
+	row, pair := a*(t.nodes+1), x*t.aStep
+	for b := range t.nodes {
+		if c := give + t.take[pair]; b != a && c < t.cost[row+b] {
+			t.cost[row+b], t.over[row+b] = c, int32(x)
 		}
-		from += t.aStep
-		to += t.aStep
+		pair += t.nodeStep
 	}
-	return cost, over
 }
 
 // memberAndBlock: who has one less than others can keep what it was handed, who
@@ -175,17 +199,18 @@ func (t *table) memberAndBlock(m int) {
 func (t *table) mayGain(m int) bool { return t.load[m] < t.p.High[m] }
 func (t *table) mayLose(m int) bool { return t.load[m] > t.p.Low[m] }
 
-// topicAndBlock: one who has more than others gives of the topic, one who has less
+// topicsAndBlock: one who has more than others gives of a topic, one who has less
 // takes of it.
-func (t *table) topicAndBlock(a int) {
+func (t *table) topicsAndBlock(m int) {
 	width := t.nodes + 1
-	for m := range t.members {
+	mayLose, mayGain := t.mayLose(m), t.mayGain(m)
+	for a := range t.nodes {
 		give, take := t.give[a*t.members+m], t.take[a*t.members+m]
-		if t.mayLose(m) && give < t.cost[a*width+t.nodes] {
-			t.cost[a*width+t.nodes], t.over[a*width+t.nodes] = give, int32(m)
+		if to := a*width + t.nodes; mayLose && give < t.cost[to] {
+			t.cost[to], t.over[to] = give, int32(m)
 		}
-		if t.mayGain(m) && take < t.cost[t.nodes*width+a] {
-			t.cost[t.nodes*width+a], t.over[t.nodes*width+a] = take, int32(m)
+		if from := t.nodes*width + a; mayGain && take < t.cost[from] {
+			t.cost[from], t.over[from] = take, int32(m)
 		}
 	}
 }
@@ -208,7 +233,7 @@ func (t *table) relax() (changed bool) {
 // turnAll carries out every round among the steps that nodes were reached over last.
 // They have no node in common, so that none changes what another wins.
 func (t *table) turnAll() (any bool) {
-	clear(t.onTheWay[:t.nodes+1])
+	clear(t.onTheWay)
 	for v := range int32(t.nodes + 1) {
 		u := v
 		for u >= 0 && t.onTheWay[u] == 0 {
