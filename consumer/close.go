@@ -82,6 +82,10 @@ func (c *Consumer) goAway(ctx context.Context) error {
 	for c.runCallback(ctx) {
 		continue
 	}
+	select { // a name that the broker gives meanwhile is given back
+	case <-c.driver.stopped:
+	case <-ctx.Done():
+	}
 	left := make(chan struct{})
 	c.goroutine.Go(func() { defer close(left); c.driver.leaving.Wait() })
 	select {

@@ -282,6 +282,30 @@ func TestStaticMemberFenced(t *testing.T) {
 	})
 }
 
+// R-K3: a consumer that is closed before the broker has named it does not hold up those that come after it.
+func TestClosingBeforeBeingNamed(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.topic("t", 1)
+		cfg := w.config()
+		cfg.Cluster.Dial = w.meddles(func(resp kmsg.Response) {
+			if named, ok := resp.(*kmsg.JoinGroupResponse); ok && named.ErrorCode == kerr.MemberIDRequired.Code {
+				<-time.After(500 * time.Millisecond)
+			}
+		})
+		a := w.idler("a", cfg, "t")
+		pass(100 * time.Millisecond)
+		began := time.Now()
+		a.close()
+		if took := time.Since(began); took != 400*time.Millisecond {
+			t.Errorf("closing took %v", took)
+		}
+		b := w.member("b", w.config(), "t")
+		pass(5 * time.Second)
+		b.did("assigned [t-0]")
+		b.close()
+	})
+}
+
 // A broker that knows no static members is not joined as a dynamic one in silence.
 func TestStaticMemberOfAnOldBroker(t *testing.T) {
 	inBubble(t, func(w *world) {

@@ -116,6 +116,39 @@ func TestLeaving(t *testing.T) {
 	newLife(t, Config{}).does(Close{}).did()
 }
 
+// R-K3, KIP-394: a member that leaves before it was named gives the name back, or each round of the group would wait for it.
+func TestLeavingBeforeBeingNamed(t *testing.T) {
+	first := `join as "" with [cooperative-sticky range], owning [] of generation -1`
+	for _, end := range []Input{Close{}, Subscribed{}} {
+		l := newLife(t, Config{}).subscribes("t").does(end).did(first)
+		if l.m.Closed() {
+			t.Error("it is closed while its name is on the way")
+		}
+		l.refusedToJoin(kerr.MemberIDRequired).did("leave")
+		if _, closes := end.(Close); closes != l.m.Closed() {
+			t.Errorf("closed after %T: %t", end, l.m.Closed())
+		}
+		newLife(t, Config{}).subscribes("t").does(end).joins(1, cs).did(first, "leave") // of a broker from before KIP-394
+		newLife(t, Config{}).subscribes("t").does(end).refusedToJoin(kerr.NotCoordinator).did(first)
+		newLife(t, Config{InstanceID: "i"}).subscribes("t").does(end).joins(1, cs).did(first)
+	}
+	l := newLife(t, Config{}).subscribes("t").does(Subscribed{}).subscribes("t").did(first, first)
+	again := l.last["join"]
+	l.last["join"] = Request{ID: again.ID - 1}
+	l.refusedToJoin(kerr.MemberIDRequired).did("leave") // of the first, not of the second
+	l.last["join"] = again
+	l.joins(1, cs).did("sync generation 1, plan of 0")
+
+	if l := newLife(t, Config{StayOnClose: true}).subscribes("t").does(Close{}); !l.m.Closed() {
+		t.Error("it waits for a name that it would not give back")
+	}
+	l = newLife(t, Config{}).subscribes("t").does(Close{}).passes(time.Second)
+	if !l.m.Closed() {
+		t.Error("it waits for ever")
+	}
+	l.refusedToJoin(kerr.MemberIDRequired).did(first)
+}
+
 // A callback under way ends before the member leaves.
 func TestLeavingDuringACallback(t *testing.T) {
 	l := newLife(t, eager).settles(rg, "t-0").does(Rejoin{}).did("stop [t-0]", "call revoked [t-0]")

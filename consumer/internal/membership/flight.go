@@ -14,6 +14,9 @@ type flight struct {
 	tries int
 	retry time.Time // when to send again; zero: not
 	until time.Time // when asking what the group runs ends (R-C10)
+
+	strays []uint64  // JoinGroups whose answer names a member that has gone
+	waits  time.Time // until when a closed member waits for them
 }
 
 // drop forgets a request: its answer will be passed over.
@@ -73,6 +76,9 @@ func (m *Machine) unanswered() {
 
 // answered takes what the broker says.
 func (m *Machine) answered(in Answered) {
+	if m.strayed(in) {
+		return
+	}
 	if m.phase == failed || m.phase == closed {
 		return
 	}

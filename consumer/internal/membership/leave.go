@@ -7,6 +7,7 @@ func (m *Machine) leave() {
 	if m.phase == closed || m.phase == failed && !m.closes {
 		return
 	}
+	m.strays()
 	m.flight.drop()
 	if m.flight.call != nil {
 		m.leaves = true
@@ -46,7 +47,7 @@ func (m *Machine) left() {
 	m.out.Err, m.round = m.round.failed, round{}
 	switch {
 	case m.closes:
-		m.phase = closed
+		m.phase, m.flight.waits = closed, m.now.Add(longestWait)
 	case len(m.topics) > 0 || m.matches != nil:
 		m.enter()
 	default:
@@ -62,14 +63,22 @@ func (m *Machine) goAway(reason string) {
 
 // sendLeave asks for no answer, and says whether it was sent. Static members do not leave (R-B15).
 func (m *Machine) sendLeave(reason string) bool {
-	if m.cfg.InstanceID != "" || m.member == "" || m.closes && m.cfg.StayOnClose {
+	if !m.tellsOfLeaving() || m.member == "" {
 		return false
 	}
+	m.leaveAs(m.member, reason)
+	return true
+}
+
+func (m *Machine) tellsOfLeaving() bool {
+	return m.cfg.InstanceID == "" && (!m.closes || !m.cfg.StayOnClose)
+}
+
+func (m *Machine) leaveAs(id, reason string) {
 	req := kmsg.NewPtrLeaveGroupRequest()
-	req.Group, req.MemberID = m.cfg.Group, m.member
+	req.Group, req.MemberID = m.cfg.Group, id
 	member := kmsg.NewLeaveGroupRequestMember()
-	member.MemberID, member.Reason = m.member, nullable(cut(reason))
+	member.MemberID, member.Reason = id, nullable(cut(reason))
 	req.Members = append(req.Members, member)
 	m.out.Requests = append(m.out.Requests, Request{m.flight.next(), req})
-	return true
 }

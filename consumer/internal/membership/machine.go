@@ -143,12 +143,13 @@ func (m *Machine) end() Output {
 	m.retry()
 	m.followUp()
 	m.heartbeat()
+	m.stopWaiting()
 	m.out.Wake = m.wake()
 	return m.out
 }
 
 func (m *Machine) wake() (next time.Time) {
-	for _, t := range []time.Time{m.pollDeadline(), m.flight.retry, m.followUpAt(), m.beatAt()} {
+	for _, t := range []time.Time{m.pollDeadline(), m.flight.retry, m.followUpAt(), m.beatAt(), m.waitsUntil()} {
 		if !t.IsZero() && (next.IsZero() || t.Before(next)) {
 			next = t
 		}
@@ -215,7 +216,7 @@ func (m *Machine) call(c Callback, s set) {
 func (m *Machine) fail(err error) {
 	m.stop(m.owned)
 	m.phase, m.out.Err, m.out.Fatal = failed, err, true
-	m.flight, m.out.Requests = flight{last: m.flight.last, call: m.flight.call}, nil
+	m.flight, m.out.Requests = flight{last: m.flight.last, call: m.flight.call, strays: m.flight.strays}, nil
 }
 
 // reset is what the member does when the broker does not know its generation, or not even itself (R-B12).
