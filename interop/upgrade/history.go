@@ -26,6 +26,7 @@ type commit struct {
 // generation is a round that has ended: the leader's plan was there.
 type generation struct {
 	at       int64 // when it was read
+	gone     bool  // it is none: the group is no classic one any more
 	number   int32
 	protocol string
 	leader   string             // a member id

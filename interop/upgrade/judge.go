@@ -252,6 +252,10 @@ func (j *judging) rounds(generations []generation) {
 	var members []string
 	var since int32
 	for _, g := range generations {
+		if g.gone { // what follows is a classic group that comes of another: its numbers have gone on without us
+			members = nil
+			continue
+		}
 		f := j.phase(g.at)
 		f.generations++
 		if len(g.members) == 0 {

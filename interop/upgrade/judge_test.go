@@ -151,3 +151,19 @@ func TestLossesWhileTheBrokerIsAwayAreNobodysFault(t *testing.T) {
 		t.Error(strings.Join(v.wrongs, "\n"))
 	}
 }
+
+// TestAGroupThatComesBackFromTheNewProtocolBeginsAnew: its generations are epochs, which have gone on; what comes later is counted again.
+func TestAGroupThatComesBackFromTheNewProtocolBeginsAnew(t *testing.T) {
+	plan := map[string][]int32{"a": {}, "b": {0}}
+	h := goodHistory()
+	h.generations = append(h.generations, generation{at: 43, gone: true}, round(44, 9, "range", plan))
+	if v := judge(h); len(v.wrongs) > 0 || v.generations() != 3 {
+		t.Errorf("%d generations: %s", v.generations(), strings.Join(v.wrongs, "\n"))
+	}
+	for n := range int32(5) {
+		h.generations = append(h.generations, round(45+int64(n), 10+n, "range", plan))
+	}
+	if v := judge(h); v.counts != (counts{slow: 1}) {
+		t.Errorf("%v", v.counts)
+	}
+}

@@ -41,9 +41,16 @@ type world struct {
 
 func newWorld(t *testing.T, name string) *world {
 	t.Helper()
-	w := &world{broker: target.StartNamed(t, name, map[string]string{
+	settings := map[string]string{
 		"group.initial.rebalance.delay.ms": "0", "group.min.session.timeout.ms": "1000", "offsets.topic.num.partitions": "3",
-	})}
+	}
+	if name == "kafka" { // which has the times of members of the new protocol
+		for setting, d := range map[string]time.Duration{"session.timeout.ms": session, "heartbeat.interval.ms": heartbeat} {
+			ms := strconv.FormatInt(d.Milliseconds(), 10)
+			settings["group.consumer."+setting], settings["group.consumer.min."+setting] = ms, ms
+		}
+	}
+	w := &world{broker: target.StartNamed(t, name, settings)}
 	ctx, cancel := context.WithTimeout(t.Context(), member.Patience)
 	defer cancel()
 	if err := wire.WarmUp(ctx, w.broker.Addr); err != nil {

@@ -82,10 +82,17 @@ func (l *offsetsLog) of(group string) *written {
 
 // take reads one record, by the version that its key begins with.
 func (l *offsetsLog) take(r *kgo.Record) error {
-	if len(r.Key) < 2 || r.Value == nil { // deleted
+	if len(r.Key) < 2 {
 		return nil
 	}
-	switch binary.BigEndian.Uint16(r.Key) {
+	kind := binary.BigEndian.Uint16(r.Key)
+	if r.Value == nil { // deleted
+		if kind == 2 {
+			return l.end(r.Key)
+		}
+		return nil
+	}
+	switch kind {
 	case 0, 1:
 		key, value := kmsg.NewOffsetCommitKey(), kmsg.NewOffsetCommitValue()
 		if err := key.ReadFrom(r.Key); err != nil {
@@ -110,6 +117,17 @@ func (l *offsetsLog) take(r *kgo.Record) error {
 		}
 		l.of(key.Group).add(g)
 	}
+	return nil
+}
+
+// end is that of a classic group: it is deleted, or a group of the new protocol from here on.
+func (l *offsetsLog) end(b []byte) error {
+	key := kmsg.NewGroupMetadataKey()
+	if err := key.ReadFrom(b); err != nil {
+		return err
+	}
+	w := l.of(key.Group)
+	w.generations = append(w.generations, generation{at: member.Now(), gone: true})
 	return nil
 }
 
@@ -140,7 +158,7 @@ func readGeneration(value kmsg.GroupMetadataValue) (generation, error) {
 // add puts a generation down; one is written again when a static member comes
 // back, and at the start of a group.
 func (w *written) add(g generation) {
-	if n := len(w.generations); n > 0 && w.generations[n-1].number == g.number {
+	if n := len(w.generations); n > 0 && w.generations[n-1].number == g.number && !w.generations[n-1].gone {
 		w.generations = w.generations[:n-1]
 	}
 	w.generations = append(w.generations, g)

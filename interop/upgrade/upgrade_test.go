@@ -72,6 +72,7 @@ type scenario struct {
 	name     string
 	alone    bool // it starts the broker again
 	longOnly bool
+	kafka    bool // it is about what only Kafka does
 	play     func(t *testing.T, r *run, l *life)
 }
 
@@ -88,6 +89,9 @@ func play(t *testing.T, all []scenario) {
 	lives.SetLimit(*atOnce)
 	for _, s := range all {
 		for _, broker := range brokers() {
+			if s.kafka && broker == "skein" {
+				continue
+			}
 			lives.Go(func() error {
 				t.Run(s.name+" on "+broker, func(t *testing.T) {
 					w := r.worlds[broker]
@@ -133,8 +137,14 @@ func scenarios() (all []scenario) {
 		return scenario{name: "static " + old, longOnly: true, play: func(t *testing.T, r *run, l *life) { l.statics(r.old(t, old), r.ours(t)) }}
 	}
 	return append(all, static("confluent-kafka"), static("java 2.3.1"), two("java 3.9.1", "java 3.9.1"), two("java 2.3.1", "java 4.4.0"), mixed("java", "range", "java 2.3.1", "java 2.8.2", "java 4.4.0"), mixed("others", "range", "franz-go", "confluent-kafka", "sarama"),
-		mixed("cooperative", "cooperative-sticky", "java 3.9.1", "franz-go", "confluent-kafka"), command)
+		mixed("cooperative", "cooperative-sticky", "java 3.9.1", "franz-go", "confluent-kafka"), command, newProtocol)
 }
+
+// newProtocol has a member of the new protocol come to a group of ours and of an EAGER Java client, and leave it again (M23).
+var newProtocol = scenario{name: "the new protocol comes and goes", kafka: true, play: func(t *testing.T, r *run, l *life) {
+	java := r.client(t, "java 4.4.0")
+	l.newProtocol(r.ours(t), r.old(t, "java 4.4.0"), code{java, "consumer"})
+}}
 
 // command has the skein command in the place of a program of our consumer.
 var command = scenario{name: "skein consume and franz-go", play: func(t *testing.T, r *run, l *life) {

@@ -35,12 +35,16 @@ public class GroupMember implements ConsumerRebalanceListener {
         p.put("bootstrap.servers", a[0]);
         p.put("group.id", a[1]);
         p.put("client.id", a[3]);
-        p.put("partition.assignment.strategy", java.util.Arrays.stream(a[4].split(",")).map(GroupMember::className).collect(Collectors.joining(",")));
+        if (a[4].equals("consumer")) { // KIP-848: the broker has the assignors and the times
+            p.put("group.protocol", "consumer");
+        } else {
+            p.put("partition.assignment.strategy", java.util.Arrays.stream(a[4].split(",")).map(GroupMember::className).collect(Collectors.joining(",")));
+            p.put("session.timeout.ms", a[6]);
+            p.put("heartbeat.interval.ms", a[7]);
+        }
         if (!a[5].equals("-")) {
             p.put("group.instance.id", a[5]);
         }
-        p.put("session.timeout.ms", a[6]);
-        p.put("heartbeat.interval.ms", a[7]);
         p.put("enable.auto.commit", "false");
         p.put("auto.offset.reset", "earliest");
         p.put("reconnect.backoff.max.ms", "200");
