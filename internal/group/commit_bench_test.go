@@ -112,3 +112,23 @@ func BenchmarkExpiryCheck(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkDeleteTopics is what the deletion of so many topics at once costs a machine for each of them, all of which a group has offsets of.
+func BenchmarkDeleteTopics(b *testing.B) {
+	for _, topics := range []int{1000, 20_000} {
+		b.Run(fmt.Sprintf("topics=%d", topics), func(b *testing.B) {
+			m := New(offsetSettings())
+			names := make([]string, topics)
+			for i := range names {
+				names[i] = fmt.Sprintf("topic-%05d", i)
+				m.Apply(offsetRecord("group", names[i], 0, &kmsg.OffsetCommitValue{Version: offsetValueVersion, Offset: 1}))
+			}
+			for b.Loop() {
+				if n := len(m.deleteTopics(names)); n != topics {
+					b.Fatalf("%d records", n)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*topics), "ns/topic")
+		})
+	}
+}

@@ -64,11 +64,13 @@ func deleteAnswer(t *kmsg.OffsetDeleteRequestTopic, code int16) kmsg.OffsetDelet
 // deleteTopics drops the offsets of deleted topics in every group, also in those that are subscribed to them.
 func (m *Machine) deleteTopics(names []string) []machine.Record {
 	var records []machine.Record
-	for i, name := range names {
+	seen := make(map[string]bool, len(names))
+	for _, name := range names {
 		topic := m.offsets.topics[name]
-		if topic == nil || slices.Contains(names[:i], name) {
+		if topic == nil || seen[name] {
 			continue
 		}
+		seen[name] = true
 		in := slices.Clone(topic.in)
 		slices.SortFunc(in, func(a, b *topicOffsets) int { return strings.Compare(a.group, b.group) })
 		for _, t := range in {
