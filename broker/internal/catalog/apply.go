@@ -132,7 +132,9 @@ func (s *draft) applyTopicGone(id ID) error {
 		return fmt.Errorf("topic %s is gone without having been deleted", id)
 	}
 	s.ownDeleted()
-	s.deleted = slices.Delete(s.deleted, i, i+1)
+	copy(s.deleted[1:i+1], s.deleted[:i]) // what is older is moved: mostly nothing is
+	s.deleted[0] = nil
+	s.deleted = s.deleted[1:]
 	return nil
 }
 

@@ -3,6 +3,7 @@ package catalog_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"math/rand/v2"
@@ -169,4 +170,47 @@ func TestALongLogGoesIntoTheSnapshotFile(t *testing.T) {
 		t.Errorf("%d, %s", len(got), again.ClusterID())
 	}
 	ok(t, again.Close())
+}
+
+// BenchmarkForgetTopics is what it costs, for each of them, to forget so many topics at once, while no other change can be made.
+func BenchmarkForgetTopics(b *testing.B) {
+	for _, topics := range []int{1000, 20_000} {
+		b.Run(fmt.Sprintf("topics=%d", topics), func(b *testing.B) {
+			c, err := catalog.Open(vfs.NewMemory(), "data/catalog", catalog.Options{Random: seeded(), LogMax: 1 << 40})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer c.Close()
+			for b.Loop() {
+				b.StopTimer()
+				ids := deletedTopics(b, c, topics)
+				b.StartTimer()
+				if err := c.ForgetTopics(b.Context(), ids...); err != nil || len(c.Snapshot().Deleted()) > 0 {
+					b.Fatalf("%d are left: %v", len(c.Snapshot().Deleted()), err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*topics), "ns/topic")
+		})
+	}
+}
+
+// deletedTopics makes topics that are deleted already.
+func deletedTopics(b *testing.B, c *catalog.Catalog, n int) (ids []catalog.ID) {
+	b.Helper()
+	_, err := c.Change(b.Context(), func(*catalog.Snapshot) (records []catalog.Record, err error) {
+		for i := range n {
+			id, err := c.NewTopicID()
+			if err != nil {
+				return nil, err
+			}
+			ids = append(ids, id)
+			records = append(records, catalog.Record{TopicCreated: &catalog.Topic{ID: id, Name: fmt.Sprintf("topic-%05d", i), Partitions: 1}},
+				catalog.Record{TopicDeleted: &catalog.TopicDeleted{ID: id}})
+		}
+		return records, nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return ids
 }

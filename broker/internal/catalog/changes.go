@@ -6,12 +6,14 @@ import "context"
 // passed over.
 func (c *Catalog) ForgetTopics(ctx context.Context, ids ...ID) error {
 	_, err := c.Change(ctx, func(s *Snapshot) ([]Record, error) {
-		var records []Record
+		gone := make(map[ID]bool, len(ids))
 		for _, id := range ids {
-			for _, t := range s.Deleted() {
-				if t.ID == id {
-					records = append(records, Record{TopicGone: &TopicGone{ID: id}})
-				}
+			gone[id] = true
+		}
+		var records []Record
+		for _, t := range s.Deleted() { // the oldest first, which Apply finds soonest
+			if gone[t.ID] {
+				records = append(records, Record{TopicGone: &TopicGone{ID: t.ID}})
 			}
 		}
 		return records, nil
