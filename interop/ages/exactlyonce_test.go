@@ -2,7 +2,6 @@ package ages
 
 import (
 	"errors"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -67,9 +66,7 @@ func TestBrokersOfEveryAge(t *testing.T) {
 			t.Run("side by side", func(t *testing.T) {
 				t.Run("shown", func(t *testing.T) { t.Parallel(); holdsToKafka(t, s.release, addr, whole) })
 				t.Run("refusal", func(t *testing.T) { t.Parallel(); refusal(newTown(t, addr, "refusal", 1), s.refuses) })
-				if s.release != kafka.V2 || os.Getenv("SKEIN_INTEROP_LONG") == "1" { // there a bounce has repeated records once, and why is open
-					t.Run("fleet", func(t *testing.T) { t.Parallel(); bounced(newTown(t, addr, "fleet", 4), s.steps) })
-				}
+				t.Run("fleet", func(t *testing.T) { t.Parallel(); bounced(newTown(t, addr, "fleet", 4), s.steps) })
 				for _, z := range s.zombies {
 					t.Run(z.name, func(t *testing.T) { t.Parallel(); wakes(newTown(t, addr, z.name, 1), z) })
 				}
