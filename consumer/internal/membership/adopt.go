@@ -29,8 +29,11 @@ func (m *Machine) adopt() {
 		m.fail(&ProtocolError{Group: m.cfg.Group, Offered: m.offered()})
 		return
 	}
-	m.phase = asking
-	m.flight.tries = 0
+	m.phase, m.flight.tries = asking, m.round.vain
+	if m.round.vain > 0 {
+		m.askUntil()
+		return
+	}
 	m.flight.until = m.now.Add(m.cfg.PollInterval)
 	m.ask()
 }
@@ -49,7 +52,7 @@ func (m *Machine) described(resp *kmsg.DescribeGroupsResponse) {
 	}
 	name := resp.Groups[0].Protocol
 	if find(m.cfg.Assignors, name) != nil { // the group has changed its mind meanwhile
-		m.join()
+		m.tryAgain()
 		return
 	}
 	a := find(m.cfg.Known, name)
@@ -65,10 +68,18 @@ func (m *Machine) described(resp *kmsg.DescribeGroupsResponse) {
 // askAgain waits until the group is Stable; one that is empty, or gone, takes the member as it is.
 func (m *Machine) askAgain(resp *kmsg.DescribeGroupsResponse) {
 	if len(resp.Groups) == 1 && (resp.Groups[0].State == "Empty" || resp.Groups[0].State == "Dead") {
-		m.join()
+		m.tryAgain()
 		return
 	}
 	m.askUntil()
+}
+
+// tryAgain joins a group that would take the member as it is, by what is said of it. A group of the new protocol is said to be dead, as who asks in
+// the classic one is answered, and its classic members keep the member out for as long as they are there (R-H8): then it asks and joins after
+// pauses that grow.
+func (m *Machine) tryAgain() {
+	m.round.vain++
+	m.join()
 }
 
 // askUntil asks again as long as others would wait for a member in a rebalance.

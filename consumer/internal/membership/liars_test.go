@@ -1,10 +1,12 @@
 package membership
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // A broker that gives a name and does not know it afterwards is not asked without a pause, nor one that does not know who has no name.
@@ -34,6 +36,37 @@ func TestALeaderThatDoesNotListen(t *testing.T) {
 	l.joins(2, cs).isGiven("t-0 u-0").did("sync generation 2, plan of 0")
 	l.passes(time.Second).joins(3, cs).isGiven("t-0").ends()
 	l.did(`join as "m" with [cooperative-sticky range], owning [] of generation 2`, "sync generation 3, plan of 0", "start [t-0]", "call assigned [t-0]")
+}
+
+// R-H8, R-C10: a group of the new protocol is said to be dead, and refuses who has no name in common with its classic members. It is asked after pauses that
+// grow, until there has been time enough for a rebalance; and joined as soon as it takes the member.
+func TestAGroupThatRefusesAndIsSaidToBeDead(t *testing.T) {
+	for _, said := range []*kmsg.DescribeGroupsResponse{describedAs("Dead", ""), describedAs("Stable", rg)} {
+		l := newLife(t, Config{PollInterval: time.Minute}).subscribes("t")
+		requests, began := 0, l.now
+		for range 100 {
+			l.log = nil
+			l.refusedToJoin(kerr.InconsistentGroupProtocol)
+			if l.m.phase == failed {
+				break
+			}
+			if l.m.flight.id == 0 {
+				l.passes(time.Second)
+			}
+			l.gets("describe", said)
+			requests += len(l.log)
+		}
+		if l.m.phase != failed || !strings.Contains(l.log[len(l.log)-1], "no assignor in common") {
+			t.Errorf("after %v it still tries: %v", l.now.Sub(began), l.log)
+		}
+		if requests > 160 {
+			t.Errorf("%d requests in a minute", requests)
+		}
+	}
+	l := newLife(t, Config{}).subscribes("t").refusedToJoin(kerr.InconsistentGroupProtocol).gets("describe", describedAs("Dead", ""))
+	l.refusedToJoin(kerr.InconsistentGroupProtocol).passes(time.Second).gets("describe", describedAs("Stable", "roundrobin"))
+	l.log = nil
+	l.joins(1, "roundrobin").isGiven("t-0").ends().did("sync generation 1, plan of 0", "start [t-0]", "call assigned [t-0]")
 }
 
 // R-H7, R-H9: the group has been converted since it was joined, and does not know the name under which the member syncs. It joins again, in peace, and a

@@ -74,6 +74,7 @@ type Machine struct {
 // round is what belongs to one rebalance.
 type round struct {
 	narrowed bool // what was offered withholds something
+	vain     int  // refusals by a group that would take the member, by what is said of it
 	leader   bool
 	skips    bool     // a static leader that has come back: it makes no plan (KIP-814)
 	back     bool     // a static member that has come back, perhaps to a plan made without it
