@@ -27,44 +27,44 @@ func (f *flow) degree(v int32) int32 {
 	return f.inBlock.Size(v - f.blocks)
 }
 
-// head returns where arc i out of v leads. Most arcs need no more than that to be
-// passed over.
-func (f *flow) head(v, i int32) int32 {
+// row returns where arc i out of v leads, and those after it that are of its kind: to
+// the nodes heads[0]+offset, heads[1]+offset and so on. Most arcs need no more than
+// that to be passed over.
+func (f *flow) row(v, i int32) (heads []int32, offset int32) {
 	p := f.p
 	switch {
 	case v < f.members:
-		owners, hubs := p.Owners.Size(v), p.Hubs.Size(v)
-		switch {
-		case i < owners:
-			return f.members + p.Owners.Items[p.Owners.Start[v]+i]
-		case i < owners+hubs:
-			return f.hubs + p.Hubs.Items[p.Hubs.Start[v]+i-owners]
+		owners, hubs := p.Owners.Of(v), p.Hubs.Of(v)
+		switch n := int(i); {
+		case n < len(owners):
+			return owners[n:], f.members
+		case n < len(owners)+len(hubs):
+			return hubs[n-len(owners):], f.hubs
 		}
-		return f.members + p.Former[v]
+		return p.Former[v : v+1], f.members
 	case v < f.hubs:
-		to, _, _ := f.memberArc(v-f.members, i)
-		return to
+		return f.memberRow(v-f.members, i)
 	case v < f.blocks:
 		h := v - f.hubs
-		if n := p.Members.Size(h); i >= n {
-			return f.hubSource[f.sourcesOf.Start[h]+i-n]
+		if members := p.Members.Of(h); int(i) < len(members) {
+			return members[i:], f.members
 		}
-		return f.members + p.Members.Items[p.Members.Start[h]+i]
+		return f.hubSource[f.sourcesOf.Start[h]+i-p.Members.Size(h) : f.sourcesOf.Start[h+1]], 0
 	}
-	return f.members + f.inBlock.Items[f.inBlock.Start[v-f.blocks]+i]
+	return f.inBlock.Of(v - f.blocks)[i:], f.members
 }
 
-// wide returns the arcs between sources and hubs among those out of v: the first
-// of them, and the nodes that they lead to, less offset.
-func (f *flow) wide(v int32) (first int32, heads []int32, offset int32) {
+func (f *flow) memberRow(m, i int32) (heads []int32, offset int32) {
+	n := f.ownersOf.Size(m)
 	switch {
-	case v < f.members:
-		return f.p.Owners.Size(v), f.p.Hubs.Of(v), f.hubs
-	case v >= f.hubs && v < f.blocks:
-		h := v - f.hubs
-		return f.p.Members.Size(h), f.hubSource[f.sourcesOf.Start[h]:f.sourcesOf.Start[h+1]], 0
+	case i < n:
+		return f.ownerSource[f.ownersOf.Start[m]+i : f.ownersOf.Start[m+1]], 0
+	case i == n:
+		return f.p.Hub[m : m+1], f.hubs
+	case i == n+1:
+		return f.p.Block[m : m+1], f.blocks
 	}
-	return 0, nil, 0
+	return f.formerOf.Of(m)[i-n-2:], 0
 }
 
 // arc returns where arc i out of v leads, how much more it carries, and at what

@@ -8,6 +8,7 @@ import "slices"
 type paths struct {
 	potential, distance []int64
 	depth, next         []int32
+	sink                int32 // depth of the nearest node that misses something
 	queue               []int32
 	rings               rings
 }
@@ -48,11 +49,11 @@ func (f *flow) reach() bool {
 			f.queue = append(f.queue, int32(v))
 		}
 	}
-	sink := int32(-1)
+	f.sink = -1
 	for h := 0; h < len(f.queue); h++ {
 		v := f.queue[h]
 		depth, here := f.depth[v], f.potential[v]
-		if sink >= 0 && depth >= sink {
+		if f.sink >= 0 && depth >= f.sink {
 			break
 		}
 		degree := f.degree(v)
@@ -63,15 +64,16 @@ func (f *flow) reach() bool {
 			}
 			f.depth[to] = depth + 1
 			if f.excess[to] < 0 {
-				sink = depth + 1
+				f.sink = depth + 1
 			}
 			f.queue = append(f.queue, to)
 		}
 	}
-	return sink >= 0
+	return f.sink >= 0
 }
 
-// push sends up to limit from v along the layers of the search.
+// push sends up to limit from v along the layers of the search. Nodes from which no
+// more can be sent leave the search, so that each is tried once.
 func (f *flow) push(v, limit int32) (sent int32) {
 	if f.excess[v] < 0 {
 		sent = min(limit, -f.excess[v])
@@ -80,11 +82,16 @@ func (f *flow) push(v, limit int32) (sent int32) {
 			return sent
 		}
 	}
-	below, here := f.depth[v]+1, f.potential[v]
+	depth, here := f.depth[v], f.potential[v]
+	if depth == f.sink {
+		f.depth[v] = -1
+		return sent
+	}
 	for degree := f.degree(v); ; f.next[v]++ {
-		i := f.seek(v, f.next[v], degree, below)
+		i := f.seek(v, f.next[v], degree, depth+1)
 		if f.next[v] = i; i >= degree {
-			break
+			f.depth[v] = -1
+			return sent
 		}
 		to, room, price := f.arc(v, i)
 		if room == 0 || price+here != f.potential[to] {
@@ -99,35 +106,20 @@ func (f *flow) push(v, limit int32) (sent int32) {
 			return sent
 		}
 	}
-	return sent
 }
 
 // seek returns the next arc out of v, from arc i on, that leads to a node of the
-// given depth; degree, that of v, if there is none. Most arcs are those between
-// sources and hubs, and few of them lead anywhere new: they are passed over quickly.
+// given depth; degree, that of v, if there is none. Few arcs lead anywhere new: the
+// others are passed over quickly, a row at a time.
 func (f *flow) seek(v, i, degree, depth int32) int32 {
-	const few = 6
-	if degree-i <= few {
-		for ; i < degree && f.depth[f.head(v, i)] != depth; i++ {
-		}
-		return i
-	}
-	first, heads, offset := f.wide(v)
-	for ; i < degree; i++ {
-		k := i - first
-		if k < 0 || int(k) >= len(heads) {
-			if f.depth[f.head(v, i)] == depth {
-				return i
-			}
-			continue
-		}
-		for _, to := range heads[k:] {
+	for i < degree {
+		heads, offset := f.row(v, i)
+		for _, to := range heads {
 			if f.depth[to+offset] == depth {
 				return i
 			}
 			i++
 		}
-		i-- // the first arc behind them comes next
 	}
 	return i
 }
@@ -171,17 +163,27 @@ func (f *flow) settle() (found int64, yes bool) {
 		if f.excess[v] < 0 {
 			return d, true
 		}
-		here := d + f.potential[v]
-		for i := range f.degree(v) {
-			to, room, price := f.arc(v, i)
-			if room == 0 {
-				continue
-			}
-			if e := here + price - f.potential[to]; e < f.distance[to] {
-				f.distance[to] = e
-				f.rings.put(e, to)
+		for i, degree := int32(0), f.degree(v); i < degree; {
+			heads, offset := f.row(v, i)
+			for _, to := range heads {
+				if f.distance[to+offset] > d { // or no arc makes it nearer
+					f.near(v, i, d)
+				}
+				i++
 			}
 		}
+	}
+}
+
+// near takes arc i out of v, a node at distance d, if that is a shorter way.
+func (f *flow) near(v, i int32, d int64) {
+	to, room, price := f.arc(v, i)
+	if room == 0 {
+		return
+	}
+	if e := d + f.potential[v] + price - f.potential[to]; e < f.distance[to] {
+		f.distance[to] = e
+		f.rings.put(e, to)
 	}
 }
 
