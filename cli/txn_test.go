@@ -101,9 +101,9 @@ func TestProducersAreShown(t *testing.T) {
 func TestOldBrokersAreNamedWithWhatTheyLack(t *testing.T) {
 	f, c := startTxns(t, "2.7")
 	f.some()
-	c.want(c.fail(1, "", "txn", "list"), "broker 1 (127.0.0.1:", "does not know ListTransactions (API 66), which came with Kafka 3.0", "works with every release")
+	c.want(c.fail(1, "", "txn", "list"), "broker 1 (127.0.0.1:", "does not know ListTransactions (API 66), which came with Kafka 3.0", "from Kafka 2.8 on `skein txn producers TOPIC --open`")
 	c.want(c.fail(1, "", "txn", "describe", "slow"), "does not know DescribeTransactions (API 65), which came with Kafka 3.0")
-	c.want(c.fail(1, "", "txn", "producers", "orders"), "does not know DescribeProducers (API 61), which came with Kafka 2.8")
+	c.want(c.fail(1, "", "txn", "producers", "orders"), "does not know DescribeProducers (API 61), which came with Kafka 2.8", "skein log dump", "with every release")
 	c.want(c.fail(1, "", "txn", "find-hanging"), "does not know DescribeProducers (API 61)")
 	c.want(c.fail(1, "", "txn", "abort", "--transactional-id", "slow", "--execute"), "does not know DescribeTransactions (API 65)")
 	c.want(c.do("txn", "abort", "--topic", "payments", "--partition", "0", "--producer-id", "77", "--producer-epoch", "2", "--coordinator-epoch", "-1", "--execute"),

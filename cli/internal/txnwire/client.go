@@ -61,9 +61,21 @@ var ErrLacks = errors.New("the broker does not know the request")
 func lacks(at kgo.BrokerMetadata, req kmsg.Request) error {
 	return &problem.Error{
 		What: fmt.Sprintf("broker %d (%s:%d) does not know %s (API %d), which came with Kafka %s", at.NodeID, at.Host, at.Port, kmsg.NameForKey(req.Key()), req.Key(), came(req.Key())),
-		Hint: "upgrade it, if you can; `skein txn abort` with --producer-id, --producer-epoch and --coordinator-epoch works with every release",
+		Hint: "upgrade it, if you can" + instead(req.Key()),
 		Err:  ErrLacks,
 	}
+}
+
+// instead is what does without a request.
+func instead(key int16) string {
+	const abort = "`skein txn abort` with --producer-id, --producer-epoch and --coordinator-epoch ends it there"
+	switch kmsg.Key(key) {
+	case kmsg.DescribeTransactions, kmsg.ListTransactions:
+		return "; from Kafka 2.8 on `skein txn producers TOPIC --open` shows what is open in a topic, and " + abort
+	case kmsg.DescribeProducers:
+		return "; `skein log dump` shows the batches of producers and the ends of transactions in a partition's files, and " + abort + ", with every release"
+	}
+	return ""
 }
 
 // came is the release of Kafka that a request came with.
@@ -99,7 +111,7 @@ func advice(err error) string {
 	case errors.Is(err, kerr.InvalidProducerEpoch):
 		return "the producer has a higher epoch there by now, so the transaction has ended: `skein txn producers` shows it"
 	case errors.Is(err, kerr.TransactionCoordinatorFenced):
-		return "a later coordinator has written there: give its epoch, which `skein txn producers` shows, with --coordinator-epoch"
+		return "a later coordinator has written there: give its epoch, which `skein txn producers` shows from Kafka 2.8 on, with --coordinator-epoch"
 	case errors.Is(err, kerr.ConcurrentTransactions):
 		return "its last transaction is still being ended: `skein txn describe` shows which partitions miss the marker; --timeout waits longer"
 	}
