@@ -18,7 +18,7 @@ func TestDamageInALogIsToldToWhoReadsIt(t *testing.T) {
 func TestAnOfflinePartitionCannotBeConsumed(t *testing.T) {
 	s := offlineTopic(t)
 	c := s.cluster(t)
-	c.want(c.fail(1, "", "consume", "bad", "-e"), "topic bad partition 0 has no leader", "log")
+	c.want(c.fail(1, "", "consume", "bad", "-e"), "topic bad partition 0 has no leader", "log", "--partition 1 reads the others")
 	if got := c.do("consume", "bad", "-e", "--partition", "1"); got != "other\n" {
 		t.Errorf("got %q", got)
 	}

@@ -175,13 +175,27 @@ func choosePartitions(ctx context.Context, admin *kadm.Client, topics []string, 
 		}
 		for _, p := range numbers {
 			if d.Partitions[p].Leader < 0 {
-				return nil, problem.New("its broker is down, or took it offline: the log of that broker says why; --partition reads the others",
-					"topic %s partition %d has no leader", topic, p)
+				return nil, noLeader(d, p)
 			}
 			out = append(out, place{topic, p})
 		}
 	}
 	return out, nil
+}
+
+// noLeader is a partition that nobody serves. Others of the topic may be read.
+func noLeader(d kadm.TopicDetail, partition int32) error {
+	hint := "its broker is down, or took it offline: the log of that broker says why"
+	var led []string
+	for _, p := range d.Partitions.Sorted() {
+		if p.Leader >= 0 {
+			led = append(led, fmt.Sprint(p.Partition))
+		}
+	}
+	if len(led) > 0 {
+		hint += "; --partition " + strings.Join(led, ",") + " reads the others"
+	}
+	return problem.New(hint, "topic %s partition %d has no leader", d.Topic, partition)
 }
 
 // span works out one partition.

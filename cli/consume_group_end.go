@@ -106,6 +106,12 @@ func (m *member) noCommonAssignor(ctx context.Context, e *consumer.ProtocolError
 	within, cancel := m.cl.Within(ctx)
 	defer cancel()
 	g, err := (groups.Client{Kafka: m.cl.Client, Admin: kadm.NewClient(m.cl.Client)}).Describe(within, m.group)
+	if err == nil && g.ProtocolType != "" && g.ProtocolType != "consumer" {
+		return &problem.Error{
+			What: fmt.Sprintf("the group %s is not one of consumers: it is of type %q", m.group, g.ProtocolType), Err: e,
+			Hint: "choose another group: consumers and others cannot share one",
+		}
+	}
 	if err == nil {
 		lines = append(theirLists(g), lines...)
 	}

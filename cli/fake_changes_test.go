@@ -100,15 +100,20 @@ func (f *fakeGroups) deleteOffsets(r *kmsg.OffsetDeleteRequest, resp *kmsg.Offse
 }
 
 func (f *fakeGroups) leave(r *kmsg.LeaveGroupRequest, resp *kmsg.LeaveGroupResponse) {
-	g := f.groups[r.Group]
+	leaves := func(is func(fakeMember) bool) int16 {
+		if code := f.code(r.Key()); code != 0 {
+			return code
+		}
+		return f.groups[r.Group].drop(is)
+	}
 	if r.Version < 3 {
-		resp.ErrorCode = g.drop(func(m fakeMember) bool { return m.id == r.MemberID })
+		resp.ErrorCode = leaves(func(m fakeMember) bool { return m.id == r.MemberID })
 		return
 	}
 	for _, m := range r.Members {
 		out := kmsg.NewLeaveGroupResponseMember()
 		out.MemberID, out.InstanceID = m.MemberID, m.InstanceID
-		out.ErrorCode = g.drop(func(has fakeMember) bool {
+		out.ErrorCode = leaves(func(has fakeMember) bool {
 			return m.InstanceID != nil && has.instance == *m.InstanceID || m.InstanceID == nil && has.id == m.MemberID
 		})
 		resp.Members = append(resp.Members, out)

@@ -96,7 +96,7 @@ func TestOffsetsTravelThroughAFile(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	c.want(c.fail(2, "orders,0,x\n", "group", "reset-offsets", "orders", "--from-file", "-"), `line 1: "x" is not an offset`, "TOPIC,PARTITION,OFFSET")
-	c.want(c.fail(1, "nowhere,0,1\norders,9,1\n", "group", "reset-offsets", "orders", "--from-file", "-", "--execute"), "the topic does not exist", "2 of 2 partitions")
+	c.want(c.fail(1, "nowhere,0,1\norders,9,1\n", "group", "reset-offsets", "orders", "--from-file", "-", "--execute"), "the topic does not exist", "2 of 2 partitions", "take their lines out of the file")
 }
 
 func TestARunningGroupKeepsItsOffsets(t *testing.T) {
@@ -133,6 +133,7 @@ func TestResetSlipsAreNamed(t *testing.T) {
 	} {
 		c.want(c.fail(s.code, "", append([]string{"group", "reset-offsets", "--to-earliest"}, strings.Fields(s.args)...)...), s.what, s.do)
 	}
+	c.want(c.fail(1, "", "group", "reset-offsets", "fresh", "--topic", "orders", "--shift-by", "1"), "4 of 4 partitions", "say where to begin")
 	var out resetGroup
 	decode(t, c.do("group", "reset-offsets", "orders", "--topic", "orders", "--to-earliest", "--json"), &out)
 	if !out.DryRun || out.Group != "orders" || len(out.Partitions) != 4 || *out.Partitions[0].Old != 90 || *out.Partitions[0].New != 0 || out.Partitions[3].Old != nil {

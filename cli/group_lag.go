@@ -122,7 +122,7 @@ func (l groupLag) within(group string, positions []groups.Position, scope groups
 	}
 	for _, topic := range scope.Topics() {
 		if !l.all && !slices.Contains(has, topic) {
-			hint := problem.DidYouMean(topic, slices.Compact(slices.Clone(has)))
+			hint := cmp.Or(problem.DidYouMean(topic, slices.Compact(slices.Clone(has))), "`skein group lag "+group+"` shows what it has")
 			return nil, problem.New(hint, "the group %s has no offsets of the topic %q", group, topic)
 		}
 	}

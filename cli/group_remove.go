@@ -97,7 +97,7 @@ func (r groupRemove) run(ctx context.Context, a *app, c groups.Client, name, rea
 	failures := []error{err, a.print(list, func(w io.Writer) { r.text(a, w, g, list) })}
 	for _, m := range list {
 		if m.Error != "" {
-			failures = append(failures, problem.New("`skein group members "+name+"` shows who is there now", "cannot take %s out of the group %s: %s", nameOf(m), name, m.Error))
+			failures = append(failures, problem.New(m.Advice(name), "cannot take %s out of the group %s: %s", nameOf(m), name, m.Error))
 		}
 	}
 	return errors.Join(failures...)
@@ -117,11 +117,11 @@ func (r groupRemove) choose(g groups.Group) ([]groups.Member, error) {
 		chosen = append(chosen, m)
 	}
 	for _, instance := range r.instances {
-		i := slices.IndexFunc(g.Members, func(m groups.Member) bool { return m.InstanceID == instance && instance != "" })
-		if i < 0 {
-			return nil, noInstance(g, instance)
+		m, err := g.FindInstance(instance)
+		if err != nil {
+			return nil, err
 		}
-		chosen = append(chosen, g.Members[i])
+		chosen = append(chosen, m)
 	}
 	return distinct(chosen), nil
 }
@@ -134,23 +134,6 @@ func distinct(members []groups.Member) []groups.Member {
 		seen[m.ID] = true
 		return again
 	})
-}
-
-func noInstance(g groups.Group, instance string) error {
-	var there []string
-	for _, m := range g.Members {
-		if m.InstanceID != "" {
-			there = append(there, m.InstanceID)
-		}
-	}
-	hint := problem.DidYouMean(instance, there)
-	switch {
-	case hint == "" && len(there) == 0:
-		hint = "it has no static members: name one with --member"
-	case hint == "":
-		hint = "there are: " + listText(there)
-	}
-	return problem.New(hint, "the group %s has no member with the instance id %q", g.Name, instance)
 }
 
 func (r groupRemove) text(a *app, w io.Writer, g groups.Group, list []groups.Removed) {

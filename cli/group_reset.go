@@ -103,7 +103,7 @@ func (r groupReset) run(ctx context.Context, a *app, c groups.Client, name strin
 		return err
 	}
 	out := resetGroup{name, g.State, true, moves}
-	if err := impossible(name, moves); err != nil {
+	if err := impossible(name, moves, t); err != nil {
 		return errors.Join(err, r.print(a, out))
 	}
 	if !r.execute {
@@ -119,25 +119,36 @@ func (r groupReset) run(ctx context.Context, a *app, c groups.Client, name strin
 }
 
 // impossible says that a move cannot be made. Then none is.
-func impossible(group string, moves []groups.Move) error {
-	bad := 0
+func impossible(group string, moves []groups.Move, t groups.Target) error {
+	bad, fresh := 0, 0
 	for _, m := range moves {
 		if m.Error != "" {
 			bad++
+			if m.Old == nil {
+				fresh++
+			}
 		}
 	}
 	if bad == 0 {
 		return nil
 	}
-	return problem.New("leave them out with --topic TOPIC:0,1; nothing has changed",
-		"%d of %s of the group %s cannot be reset", bad, count(len(moves), "partition"), group)
+	hint := "leave them out with --topic TOPIC:0,1"
+	switch {
+	case t.Kind == groups.FromFile:
+		hint = "take their lines out of the file"
+	case fresh == len(moves) && t.Kind == groups.ShiftBy:
+		hint = "say where to begin, by any of the other ways: --to-earliest, --to-latest, …"
+	case bad == len(moves):
+		hint = "the notes say why"
+	}
+	return problem.New(hint+"; nothing has changed", "%d of %s of the group %s cannot be reset", bad, count(len(moves), "partition"), group)
 }
 
 // active says that the coordinator will refuse to change offsets.
 func active(g groups.Group) bool { return g.State != "" && g.Active() }
 
 func stillActive(g groups.Group) error {
-	return problem.New("stop them first, or take them out with `skein group remove-member "+g.Name+" --all`; nothing has changed",
+	return problem.New("stop them first; those that are gone without a word are taken out with `skein group remove-member "+g.Name+" --all`. Nothing has changed",
 		"the group %s is %s with %s, and its offsets are theirs", g.Name, g.State, count(len(g.Members), "member"))
 }
 

@@ -80,7 +80,10 @@ func judgedMember(g groups.Group, m groups.Member) upgrade.Member {
 func (c upgradeCheck) conclude() error {
 	var worst *problem.Error
 	for _, f := range c.Restarts {
-		e := &problem.Error{What: fmt.Sprintf("do not restart %s with %s: %s", c.Group, targetText(f.Target), f.Why[0]), Code: problem.ExitStop, Hint: "see the ways above"}
+		e := &problem.Error{What: fmt.Sprintf("do not restart %s with %s: %s", c.Group, targetText(f.Target), f.Why[0]), Code: problem.ExitStop}
+		if len(c.Paths) > 0 {
+			e.Hint = "see the ways above"
+		}
 		switch {
 		case f.Verdict == upgrade.Stop && (worst == nil || worst.Code != problem.ExitStop):
 			worst = e

@@ -101,7 +101,7 @@ func (a *app) repairLogs(ctx context.Context, dir string, apply bool) error {
 	if err := a.print(logs, func(w io.Writer) { repairText(w, logs) }); err != nil {
 		return err
 	}
-	return remaining(logs)
+	return remaining(logs, apply)
 }
 
 func repairProblem(ctx context.Context, err error) error {
@@ -147,7 +147,7 @@ func stateOf(r broker.LogReport) repairedState {
 }
 
 // remaining is the error of what is still wrong.
-func remaining(logs []repairedLog) error {
+func remaining(logs []repairedLog, applied bool) error {
 	damaged, failed := 0, 0
 	for _, l := range logs {
 		switch l.State {
@@ -160,6 +160,8 @@ func remaining(logs []repairedLog) error {
 	switch {
 	case failed > 0:
 		return problem.New("its line above says why", "%s could not be examined or repaired", count(failed, "log"))
+	case damaged > 0 && applied:
+		return problem.New("what a later version of Skein has written is left alone, and takes that version; of anything else the lines above say why", "%s still damaged", count(damaged, "log")+isAre(damaged))
 	case damaged > 0:
 		return problem.New("--apply repairs what is damaged and keeps the original beside it", "%s damaged", count(damaged, "log")+isAre(damaged))
 	}

@@ -60,7 +60,7 @@ func ReasonText(err error) string {
 func Advice(err error, group string) string {
 	switch {
 	case errors.Is(err, kerr.UnknownMemberID), errors.Is(err, kerr.NonEmptyGroup), errors.Is(err, kerr.RebalanceInProgress):
-		return "the group has members: stop them first, or take them out with `skein group remove-member " + group + " --all`"
+		return "the group has members: stop them first; those that are gone without a word are taken out with `skein group remove-member " + group + " --all`"
 	case errors.Is(err, kerr.GroupSubscribedToTopic):
 		return "members of the group subscribe to the topic: stop them first, or have them subscribe to others"
 	case errors.Is(err, kerr.GroupIDNotFound):

@@ -84,6 +84,8 @@ func (g Group) Find(name string) (Member, error) {
 		}
 	}
 	switch {
+	case len(g.Members) == 0:
+		return Member{}, g.nobody(name)
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
@@ -94,6 +96,34 @@ func (g Group) Find(name string) (Member, error) {
 		hint = "`skein group members " + g.Name + "` shows them"
 	}
 	return Member{}, problem.New(hint, "the group %s has no member %q", g.Name, name)
+}
+
+// FindInstance returns the static member of an instance id.
+func (g Group) FindInstance(name string) (Member, error) {
+	var there []string
+	for _, m := range g.Members {
+		if m.InstanceID == name && name != "" {
+			return m, nil
+		}
+		if m.InstanceID != "" {
+			there = append(there, m.InstanceID)
+		}
+	}
+	hint := problem.DidYouMean(name, there)
+	switch {
+	case len(g.Members) == 0:
+		return Member{}, g.nobody(name)
+	case len(there) == 0:
+		hint = "it has no static members: name one with --member"
+	case hint == "":
+		hint = "there are: " + strings.Join(there, ", ")
+	}
+	return Member{}, problem.New(hint, "the group %s has no member with the instance id %q", g.Name, name)
+}
+
+// nobody says that a member is not there, since no member is.
+func (g Group) nobody(name string) error {
+	return problem.New("nobody has to be taken out of it: its offsets can be changed, and it can be deleted", "the group %s has no members (%s), and so no %q", g.Name, g.State, name)
 }
 
 // Describe asks a group's coordinator about it; ErrUnknown when there is no such group.

@@ -1,6 +1,7 @@
 package groups
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,17 @@ type Removed struct {
 	Host       string `json:"host"`
 	Removed    bool   `json:"removed"`
 	Error      string `json:"error,omitempty"`
+
+	err error // what Error tells
+}
+
+// Advice says what to do about a member that could not be taken out.
+func (r Removed) Advice(group string) string {
+	hint := "`skein group members " + group + "` shows who is there now"
+	if !errors.Is(r.err, kerr.UnknownMemberID) {
+		hint = cmp.Or(Advice(r.err, group), hint)
+	}
+	return hint
 }
 
 // leavesMany is the first version of LeaveGroup that takes out several members, and those with an instance id.
@@ -77,7 +89,7 @@ func leaveError(resp *kmsg.LeaveGroupResponse, about Member) error {
 }
 
 func removed(m Member, err error) Removed {
-	out := Removed{Member: m.ID, InstanceID: m.InstanceID, ClientID: m.ClientID, Host: m.Host, Removed: err == nil}
+	out := Removed{Member: m.ID, InstanceID: m.InstanceID, ClientID: m.ClientID, Host: m.Host, Removed: err == nil, err: err}
 	switch {
 	case errors.Is(err, kerr.UnknownMemberID):
 		out.Error = "it has left already"
