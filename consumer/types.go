@@ -23,7 +23,7 @@ type (
 	// EventKind says what an Event is about.
 	EventKind = membership.EventKind
 	// Roster is what the members of a group publish (Config.Publish): Present those of this generation, Missing those that were there before, as far
-	// as any of the present ones has been told.
+	// as any of the present ones has been told. Instances are the instance ids of all static members.
 	Roster = roster.Roster
 )
 

@@ -19,13 +19,12 @@ import (
 )
 
 // fencer gives a Run its transactional id, and ends the transactions that dead members of its group have left open
-// (docs/decision/0010-fencing-the-dead.md). A member with an id of its own for ever, from InstanceID or chosen by the user, is fenced by its
-// restart. Others have a random one, which they publish; the leader of the group fences those that vanish. It does so beside the rebalance,
-// which waits for nothing here.
+// (docs/decision/0010-fencing-the-dead.md). The id is random, or for ever: from InstanceID, or chosen by the user. Members publish it, and
+// the leader of the group fences those that vanish. It does so beside the rebalance, which waits for nothing here.
 type fencer struct {
 	group     string
 	id        string
-	published []byte // nil: nothing
+	published []byte
 	timeout   time.Duration
 	cluster   client.Config
 	log       *slog.Logger
@@ -39,37 +38,38 @@ type fencer struct {
 	owned sync.WaitGroup
 }
 
-// newFencer chooses the id: that of the user, or of InstanceID, or a random one. The timeout is that of the group's transactions.
+// newFencer chooses the id: that of the user, or of InstanceID, or a random one. The timeout is that of the group's transactions. It does nothing
+// before start.
 func newFencer(c consumer.Config, transactionalID string, timeout time.Duration, log *slog.Logger) *fencer {
 	f := &fencer{group: c.Group, id: transactionalID, timeout: timeout, cluster: c.Cluster, log: log, rings: make(chan struct{}, 1)}
 	switch {
 	case f.id != "":
 	case c.InstanceID != "":
-		f.id = c.Group + "-" + c.InstanceID
+		f.id = fence.Named(c.Group, c.InstanceID)
 	default:
 		f.published = make([]byte, fence.Secret)
 		_, _ = rand.Read(f.published) // never fails
 		f.id = fence.Name(c.Group, f.published)
 	}
-	f.life, f.end = context.WithCancel(context.Background())
-	if f.published != nil {
-		f.owned.Go(f.run)
+	if f.published == nil {
+		f.published = fence.Publish(c.Group, f.id)
 	}
+	f.life, f.end = context.WithCancel(context.Background())
 	return f
 }
+
+// start has it fence, until Close.
+func (f *fencer) start() { f.owned.Go(f.run) }
 
 // ID is the transactional id.
 func (f *fencer) ID() string { return f.id }
 
 // Consumer has the id published, and listens to what others publish.
 func (f *fencer) Consumer(c consumer.Config) consumer.Config {
-	if f.published == nil {
-		return c
-	}
 	users := c.Hooks.Roster
 	c.Publish = f.published
 	c.Hooks.Roster = func(r consumer.Roster) {
-		f.post(fence.Roster{Present: f.names(r.Present), Missing: f.names(r.Missing)})
+		f.post(f.roster(r))
 		if users != nil {
 			users(r)
 		}
@@ -81,6 +81,16 @@ func (f *fencer) Consumer(c consumer.Config) consumer.Config {
 func (f *fencer) Close() {
 	f.end()
 	f.owned.Wait()
+}
+
+// roster is who is there, and who is not. A static member that is there lives, even if it is one of an earlier program, which publishes
+// nothing, with the id of one that did.
+func (f *fencer) roster(r consumer.Roster) fence.Roster {
+	in := fence.Roster{Present: f.names(r.Present), Missing: f.names(r.Missing)}
+	for _, instance := range r.Instances {
+		in.Present = append(in.Present, fence.Named(f.group, instance))
+	}
+	return in
 }
 
 // names are the transactional ids of who publishes this. What else members of the group may publish is nobody's.

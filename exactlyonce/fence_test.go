@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -91,12 +90,20 @@ type fenceWorker struct {
 // worker joins the group. One that does not fence has the same ids, and publishes nothing.
 func (w *fenceWorld) worker(name string, fences bool) *fenceWorker {
 	w.Helper()
+	return w.static(name, "", fences)
+}
+
+// static is one with an instance id.
+func (w *fenceWorld) static(name, instance string, fences bool) *fenceWorker {
+	w.Helper()
 	k := &fenceWorker{w: w, first: map[int32]time.Time{}}
 	cfg := consumer.Config{
 		Group: "g", Reset: consumer.Earliest, ManualCommit: true, ReadCommitted: true, SessionTimeout: fenceSession, HeartbeatInterval: fenceHeartbeat,
 		Cluster: client.Config{Brokers: []string{"skein:9092"}, ClientID: name, Dial: k.dial},
 	}
+	cfg.InstanceID = instance
 	k.f = newFencer(cfg, "", fenceTimeout, slog.New(slog.DiscardHandler))
+	k.f.start()
 	if fences {
 		cfg = k.f.Consumer(cfg)
 	}
@@ -245,13 +252,22 @@ type death struct {
 	workers  int
 	dies     int  // the first worker leads
 	newcomer bool // somebody comes right after it
+	// instances are the instance ids of the workers; those after the last have none.
+	instances []string
+}
+
+func (d death) instance(i int) string {
+	if i < len(d.instances) {
+		return d.instances[i]
+	}
+	return ""
 }
 
 // deadAndRead is how long it takes from the death of a worker with an open transaction until its partitions are read again.
 func (d death) deadAndRead(w *fenceWorld, fences bool) time.Duration {
 	var workers []*fenceWorker
 	for i := range d.workers {
-		workers = append(workers, w.worker(fmt.Sprint("worker ", i), fences))
+		workers = append(workers, w.static(fmt.Sprint("worker ", i), d.instance(i), fences))
 		fencePass(5 * time.Second)
 	}
 	dead := workers[d.dies]
@@ -289,10 +305,13 @@ func (d death) deadAndRead(w *fenceWorld, fences bool) time.Duration {
 // broker ends the transaction.
 func TestTheDeadAreFenced(t *testing.T) {
 	for _, c := range []death{
-		{"a follower", 3, 1, false},
-		{"the leader", 3, 0, false},
-		{"the leader, of whom another has to know", 3, 0, true},
-		{"the only one, and it is started again", 1, 0, true},
+		{name: "a follower", workers: 3, dies: 1},
+		{name: "the leader", workers: 3},
+		{name: "the leader, of whom another has to know", workers: 3, newcomer: true},
+		{name: "the only one, and it is started again", workers: 1, newcomer: true},
+		{name: "a follower, and the leader has an instance id", workers: 3, dies: 1, instances: []string{"a"}},
+		{name: "one with an instance id, who is not started again", workers: 3, dies: 1, instances: []string{"", "b"}},
+		{name: "the leader, and all have instance ids", workers: 3, instances: []string{"a", "b", "c"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inFenceWorld(t, func(w *fenceWorld) {
@@ -366,38 +385,6 @@ func TestWhoComesBackGoesOn(t *testing.T) {
 		a.close()
 		b.close()
 	})
-}
-
-// Who has an id for ever publishes nothing: its restart fences.
-func TestIDs(t *testing.T) {
-	log := slog.New(slog.DiscardHandler)
-	for _, c := range []struct {
-		cfg     consumer.Config
-		id      string
-		want    string
-		publish bool
-	}{
-		{consumer.Config{Group: "g", InstanceID: "i"}, "", "g-i", false},
-		{consumer.Config{Group: "g", InstanceID: "i"}, "mine", "mine", false},
-		{consumer.Config{Group: "g"}, "mine", "mine", false},
-		{consumer.Config{Group: "g"}, "", "", true},
-	} {
-		f := newFencer(c.cfg, c.id, fenceTimeout, log)
-		cfg := f.Consumer(c.cfg)
-		if c.publish {
-			c.want = fence.Name("g", cfg.Publish)
-		}
-		if f.ID() != c.want || !strings.HasPrefix(f.ID(), "g-") && c.id == "" || (cfg.Publish != nil) != c.publish || (cfg.Hooks.Roster != nil) != c.publish {
-			t.Errorf("%+v, %q: it is %q, and publishes %x", c.cfg, c.id, f.ID(), cfg.Publish)
-		}
-		f.Close()
-	}
-	one, two := newFencer(consumer.Config{Group: "g"}, "", fenceTimeout, log), newFencer(consumer.Config{Group: "g"}, "", fenceTimeout, log)
-	if one.ID() == two.ID() {
-		t.Errorf("two have the id %q", one.ID())
-	}
-	one.Close()
-	two.Close()
 }
 
 // What an attempt comes to: CONCURRENT_TRANSACTIONS is not yet the end (R-K30).

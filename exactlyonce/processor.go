@@ -47,7 +47,7 @@ func Run(ctx context.Context, cfg Config, process Func) error {
 	return p.Run(ctx)
 }
 
-// New makes a processor. Nothing is connected yet. Run ends it.
+// New makes a processor. Nothing is connected yet. Run ends it; Close does, if it is not to be run after all.
 func New(cfg Config, process Func) (*Processor, error) {
 	cfg = cfg.withDefaults()
 	err := cfg.check()
@@ -67,16 +67,17 @@ func New(cfg Config, process Func) (*Processor, error) {
 		settings = p.fencer.Consumer(settings)
 	}
 	if p.consumer, err = consumer.New(settings); err != nil {
-		p.closeFencer()
 		return nil, err
 	}
 	return p, nil
 }
 
-func (p *Processor) closeFencer() {
-	if p.fencer != nil {
-		p.fencer.Close()
+// Close lets go of a processor that was not run, and cannot be any more. One that runs is ended by the context of its Run, and by nothing else.
+func (p *Processor) Close(ctx context.Context) error {
+	if p.ran.Swap(true) {
+		return nil
 	}
+	return p.consumer.Close(ctx)
 }
 
 // Consumer is the processor's consumer: to ask. Subscribe, Poll, commits and Close are the processor's.
@@ -87,9 +88,12 @@ func (p *Processor) Consumer() *consumer.Consumer { return p.consumer }
 // returns what it ended for, all within DrainTimeout; that ctx ended is no error. It returns when each call of the function has. It runs once.
 func (p *Processor) Run(ctx context.Context) error {
 	if p.ran.Swap(true) {
-		return errors.New("running exactly-once processing: a Processor runs once: make another")
+		return errors.New("running exactly-once processing: a Processor runs once, and not after Close: make another")
 	}
-	defer p.closeFencer()
+	if p.fencer != nil {
+		p.fencer.start()
+		defer p.fencer.Close()
+	}
 	l, spared := p.lives(ctx)
 	defer spared()
 	err := p.loop.run(l)

@@ -132,9 +132,24 @@ func TestNames(t *testing.T) {
 	if got, want := Name("g", secret), "g-"+strings.Repeat("00", Secret); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	for _, other := range [][]byte{nil, secret[1:], append(secret, 0), []byte("payments-1")} {
+	for _, other := range [][]byte{nil, {}, {0}, {named}, secret[1:], append(secret, 0), append([]byte{named}, secret...), []byte("payments-1"), []byte("payments-1-and-on")} {
 		if got := Name("g", other); got != "" {
 			t.Errorf("%q is the name of %q", got, other)
+		}
+	}
+}
+
+// What is published of an id is found again, or is nobody's: no length of a name has it taken for a secret, or for another name.
+func TestNamesThatWereChosen(t *testing.T) {
+	for n := 1; n <= 63; n++ {
+		id := Named("g", strings.Repeat("n", n))
+		if got := Name("g", Publish("g", id)); got != id {
+			t.Errorf("%d bytes: %q", n, got)
+		}
+	}
+	for _, id := range []string{"", "g", "g-", "h-n", "gn", "n", "g-n\x00", "g-" + strings.Repeat("n", 64)} {
+		if p := Publish("g", id); len(p) != 1 || Name("g", p) != "" {
+			t.Errorf("%q: %x, which is %q", id, p, Name("g", p))
 		}
 	}
 }

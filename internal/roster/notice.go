@@ -18,10 +18,12 @@ type Notice struct {
 	Own []byte
 	// Known are what the member was told that others publish, or is being told by its leader.
 	Known [][]byte
+	// Missed are what its last leader has missed: whoever leads next does so once more, for that one may have died with them.
+	Missed [][]byte
 }
 
-// version of the bytes. Later ones may only add to the end of the body.
-const version = 1
+// version of the bytes. Later ones may only add to the end of the body: Missed is in it since version 2.
+const version = 2
 
 // guard begins a notice: read as a length or a number of elements, which is what who reads on behind the user data of an assignor takes it
 // for, it is none.
@@ -33,7 +35,7 @@ const magic = "SkRo"
 const (
 	head = len(guard) + 2      // and the version
 	tail = 4 + 2 + len(magic)  // checksum, length
-	room = head + 1 + 1 + tail // of one that says nothing
+	room = head + 1 + 1 + tail // of one of version 1 that says nothing
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -44,14 +46,20 @@ func (n Notice) Append(userData []byte) []byte {
 	b := append(slices.Clip(userData), guard...)
 	b = binary.BigEndian.AppendUint16(b, version)
 	b = appendText(b, n.Own)
-	known := n.Known[:min(len(n.Known), mostRead)]
-	b = append(b, byte(len(known)))
-	for _, k := range known {
-		b = appendText(b, k)
-	}
+	b = appendTexts(b, n.Known)
+	b = appendTexts(b, n.Missed)
 	b = binary.BigEndian.AppendUint32(b, crc32.Checksum(b[start:], castagnoli))
 	b = binary.BigEndian.AppendUint16(b, uint16(len(b)-start+2+len(magic)))
 	return append(b, magic...)
+}
+
+func appendTexts(b []byte, list [][]byte) []byte {
+	list = list[:min(len(list), mostRead)]
+	b = append(b, byte(len(list)))
+	for _, text := range list {
+		b = appendText(b, text)
+	}
+	return b
 }
 
 func appendText(b, text []byte) []byte {
@@ -62,54 +70,45 @@ func appendText(b, text []byte) []byte {
 // Split takes user data apart into what the assignor has written and the notice behind it. Without a whole one, found is false and
 // everything is the assignor's. What is returned are parts of userData.
 func Split(userData []byte) (assignors []byte, n Notice, found bool) {
-	body, rest, ok := cut(userData)
+	of, body, rest, ok := cut(userData)
 	if !ok {
 		return userData, Notice{}, false
 	}
-	if n, ok = read(body); !ok {
+	if n, ok = read(of, body); !ok {
 		return userData, Notice{}, false
 	}
 	return rest, n, true
 }
 
 // read takes the body of a notice apart. More may stand behind what is known.
-func read(body []byte) (n Notice, whole bool) {
+func read(of int16, body []byte) (n Notice, whole bool) {
 	r := reader{body}
-	var count byte
 	if n.Own, whole = r.text(); whole {
-		count, whole = r.byte()
+		n.Known, whole = r.texts()
 	}
-	for range count {
-		var k []byte
-		if k, whole = r.text(); !whole {
-			break
-		}
-		if len(n.Known) < mostRead && len(k) > 0 {
-			n.Known = append(n.Known, k)
-		}
+	if whole && of > 1 {
+		n.Missed, whole = r.texts()
 	}
 	return n, whole
 }
 
-// cut finds the body of a notice, and what stands before it.
-func cut(b []byte) (body, rest []byte, found bool) {
+// cut finds the body of a notice, its version, and what stands before it.
+func cut(b []byte) (of int16, body, rest []byte, found bool) {
 	end := len(b) - len(magic)
 	if len(b) < room || string(b[end:]) != magic {
-		return nil, nil, false
+		return 0, nil, nil, false
 	}
 	length := int(binary.BigEndian.Uint16(b[end-2:]))
 	if length < room || length > len(b) {
-		return nil, nil, false
+		return 0, nil, nil, false
 	}
 	rest, b = b[:len(b)-length:len(b)-length], b[len(b)-length:]
 	sum := binary.BigEndian.Uint32(b[length-tail:])
 	if string(b[:len(guard)]) != guard || sum != crc32.Checksum(b[:length-tail], castagnoli) {
-		return nil, nil, false
+		return 0, nil, nil, false
 	}
-	if int16(binary.BigEndian.Uint16(b[len(guard):])) < version {
-		return nil, nil, false
-	}
-	return b[head : length-tail], rest, true
+	of = int16(binary.BigEndian.Uint16(b[len(guard):]))
+	return of, b[head : length-tail], rest, of > 0
 }
 
 // reader walks a body.
@@ -132,4 +131,18 @@ func (r *reader) text() ([]byte, bool) {
 	text := r.b[:n:n]
 	r.b = r.b[n:]
 	return text, true
+}
+
+func (r *reader) texts() (list [][]byte, whole bool) {
+	count, whole := r.byte()
+	for range count {
+		var text []byte
+		if text, whole = r.text(); !whole {
+			break
+		}
+		if len(list) < mostRead && len(text) > 0 {
+			list = append(list, text)
+		}
+	}
+	return list, whole
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"hash/crc32"
 	"reflect"
 	"testing"
@@ -19,8 +20,8 @@ func list(words ...string) (out [][]byte) {
 // The bytes outlive a process: docs/format/roster.md.
 func TestGoldenBytes(t *testing.T) {
 	for text, n := range map[string]Notice{
-		"ffffffff0001026d650203796f75047468656decb4ed65001d536b526f": {[]byte("me"), list("you", "them")},
-		"ffffffff000100005abe6d810012536b526f":                       {},
+		"ffffffff0002026d650203796f75047468656d0104676f6e65bbff59da0023536b526f": {[]byte("me"), list("you", "them"), list("gone")},
+		"ffffffff00020000004098dc7e0013536b526f":                                 {},
 	} {
 		if got := hex.EncodeToString(n.Append(nil)); got != text {
 			t.Errorf("%+v: %s, want %s", n, got, text)
@@ -30,7 +31,7 @@ func TestGoldenBytes(t *testing.T) {
 
 // Behind whatever an assignor writes: R-A14's and R-A18's schemas, nothing, or what nobody has thought of.
 func TestWhatTheAssignorWroteIsLeft(t *testing.T) {
-	n := Notice{[]byte("me"), list("you")}
+	n := Notice{[]byte("me"), list("you"), list("gone")}
 	for _, before := range [][]byte{nil, {0, 0, 0, 7}, []byte("SkRo"), n.Append(nil)} {
 		kept := bytes.Clone(before)
 		rest, got, found := Split(n.Append(before))
@@ -40,11 +41,20 @@ func TestWhatTheAssignorWroteIsLeft(t *testing.T) {
 	}
 }
 
-// A later version says more behind what is known; an earlier one there never was.
+// A later version says more behind what is known, and the first one nothing of who is missed; an earlier one there never was.
 func TestVersions(t *testing.T) {
-	later, _ := hex.DecodeString("ffffffff0002026d650103796f756d6f7265dc0cd6ce001c536b526f")
-	if _, n, found := Split(later); !found || !reflect.DeepEqual(n, Notice{[]byte("me"), list("you")}) {
-		t.Errorf("version 2: %+v, %t", n, found)
+	later, _ := hex.DecodeString("ffffffff0003026d650103796f750104676f6e656d6f7265f6bed0150022536b526f")
+	if _, n, found := Split(later); !found || !reflect.DeepEqual(n, Notice{[]byte("me"), list("you"), list("gone")}) {
+		t.Errorf("version 3: %+v, %t", n, found)
+	}
+	for text, want := range map[string]Notice{
+		"ffffffff0001026d650203796f75047468656decb4ed65001d536b526f": {[]byte("me"), list("you", "them"), nil},
+		"ffffffff000100005abe6d810012536b526f":                       {},
+	} {
+		first, _ := hex.DecodeString(text)
+		if _, n, found := Split(first); !found || fmt.Sprint(n) != fmt.Sprint(want) {
+			t.Errorf("version 1: %+v, %t", n, found)
+		}
 	}
 	never, _ := hex.DecodeString("ffffffff0000026d650103796f75cdbca7b70018536b526f")
 	if _, _, found := Split(never); found {
@@ -54,7 +64,7 @@ func TestVersions(t *testing.T) {
 
 // What is torn, or was never a notice, is the assignor's.
 func TestNoNotice(t *testing.T) {
-	whole := Notice{[]byte("me"), list("you", "them")}.Append([]byte{1, 2, 3})
+	whole := Notice{[]byte("me"), list("you", "them"), list("gone")}.Append([]byte{1, 2, 3})
 	for i := range whole {
 		torn := bytes.Clone(whole)
 		torn[i] ^= 0x10
@@ -69,7 +79,7 @@ func TestNoNotice(t *testing.T) {
 
 // Whoever can compute a checksum can write a body that ends too soon: it is the assignor's, too.
 func TestABodyThatEndsTooSoon(t *testing.T) {
-	for _, body := range [][]byte{{1, 'm'}, {2, 'm'}, {1, 'm', 1}, {1, 'm', 1, 2, 'y'}} {
+	for _, body := range [][]byte{{1, 'm'}, {2, 'm'}, {1, 'm', 1}, {1, 'm', 1, 2, 'y'}, {1, 'm', 0}, {1, 'm', 0, 1}, {1, 'm', 0, 1, 2, 'g'}} {
 		b := binary.BigEndian.AppendUint16([]byte("before"+guard), version)
 		b = append(b, body...)
 		b = binary.BigEndian.AppendUint32(b, crc32.Checksum(b[len("before"):], castagnoli))
@@ -86,15 +96,16 @@ func TestTooMuch(t *testing.T) {
 	n := Notice{Own: make([]byte, 2*Longest)}
 	for i := range 3 * mostRead {
 		n.Known = append(n.Known, []byte{byte(i + 1)})
+		n.Missed = append(n.Missed, []byte{byte(i + 1)})
 	}
 	_, got, found := Split(n.Append(nil))
-	if !found || len(got.Own) != Longest || len(got.Known) != mostRead {
-		t.Errorf("%d bytes, %d others, %t", len(got.Own), len(got.Known), found)
+	if !found || len(got.Own) != Longest || len(got.Known) != mostRead || len(got.Missed) != mostRead {
+		t.Errorf("%d bytes, %d others, %d missed, %t", len(got.Own), len(got.Known), len(got.Missed), found)
 	}
 }
 
 func FuzzSplit(f *testing.F) {
-	f.Add(Notice{[]byte("me"), list("you")}.Append([]byte("before")))
+	f.Add(Notice{[]byte("me"), list("you"), list("gone")}.Append([]byte("before")))
 	f.Add([]byte(magic))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		rest, n, found := Split(b)
@@ -104,7 +115,7 @@ func FuzzSplit(f *testing.F) {
 			}
 			return
 		}
-		if again, m, found := Split(n.Append(rest)); !found || !bytes.Equal(again, rest) || !bytes.Equal(m.Own, n.Own) || !reflect.DeepEqual(m.Known, n.Known) {
+		if again, m, found := Split(n.Append(rest)); !found || !bytes.Equal(again, rest) || !bytes.Equal(m.Own, n.Own) || !reflect.DeepEqual(m.Known, n.Known) || !reflect.DeepEqual(m.Missed, n.Missed) {
 			t.Fatalf("%x: %+v, then %+v", b, n, m)
 		}
 	})

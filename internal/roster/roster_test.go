@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// said is what members say: "a(b c)" publishes a and knows b and c, "(b)" publishes nothing, "-" says nothing.
+// said is what members say: "a(b c/d)" publishes a, knows b and c, and was told that d is missed; "(b)" publishes nothing, "-" says nothing.
 func said(text string) (notices []Notice) {
 	for _, word := range strings.Split(text, "; ") {
 		own, known, _ := strings.Cut(strings.TrimSuffix(word, ")"), "(")
@@ -17,7 +17,8 @@ func said(text string) (notices []Notice) {
 		if own != "" && own != "-" {
 			n.Own = []byte(own)
 		}
-		n.Known = list(strings.Fields(known)...)
+		known, missed, _ := strings.Cut(known, "/")
+		n.Known, n.Missed = list(strings.Fields(known)...), list(strings.Fields(missed)...)
 		notices = append(notices, n)
 	}
 	return notices
@@ -44,6 +45,9 @@ func TestWhoIsMissing(t *testing.T) {
 		{"-; -", "", ""},              // nobody
 		{"b(a a); c(a)", "b c", "a"},  // each is missed once
 		{"c(b); b(a)", "b c", "a"},    // in order, whatever the order of the members
+		{"a(/c); b", "a b", "c"},      // the leader before has missed it
+		{"a(c/c d); b(d)", "a b", "c d"},
+		{"a(/b); b", "a b", ""}, // and it is back
 		{"a(b c d e f g h i j k)", "a", "b c d e f g h i j k"},
 	} {
 		r := Of(7, said(c.members))
@@ -56,9 +60,13 @@ func TestWhoIsMissing(t *testing.T) {
 func TestWhoIsTold(t *testing.T) {
 	for _, c := range []struct{ members, told string }{
 		{"a; b; c", "b c|c a|a b"},
-		{"a; -; b(x)", "b|-|a"},
-		{"a(b)", ""},         // alone: it forgets
+		{"a; -; b(x)", "b/x|-|a/x"},
+		{"a(b)", "/b"},       // alone: it forgets, but for who has gone just now
 		{"a; a; b", "b|b|a"}, // not itself
+		{"a(b c); b(a c); -", "b/c|a/c|-"},
+		{"a(c d)", "/c d"},
+		{"a(/c); b(/c)", "b|a"}, // it was missed twice: that is enough
+		{"a(c/c); b(/c)", "b/c|a/c"},
 	} {
 		if told := telling(Deal(said(c.members))); told != c.told {
 			t.Errorf("%s: %s, want %s", c.members, told, c.told)
@@ -73,7 +81,11 @@ func telling(told []*Notice) string {
 			out = append(out, "-")
 			continue
 		}
-		out = append(out, words(n.Known))
+		said := words(n.Known)
+		if len(n.Missed) > 0 {
+			said += "/" + words(n.Missed)
+		}
+		out = append(out, said)
 	}
 	return strings.Join(out, "|")
 }
@@ -107,28 +119,34 @@ func TestHolders(t *testing.T) {
 
 // TestLives lives through groups of members that come, die, are expelled and come back, with leaders of all kinds: whoever is in a round is
 // never missed in it; and after a round that has reached all, up to Holders who die at once, the leader with them, are missed by whoever leads
-// next, even by one that has only just come.
+// next, even by one that has only just come, and once more by the next one, of whoever has heard of that.
 func TestLives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		g := life{T: t, known: map[string][][]byte{}}
+		g := life{T: t, known: map[string]Notice{}}
 		for range rapid.IntRange(1, 30).Draw(t, "members") {
 			g.comes()
 		}
+		var again []string
 		for range rapid.IntRange(1, 20).Draw(t, "rounds") {
-			g.round(nil)
+			g.round(again)
 			g.deals()
 			dead := g.dies(rapid.IntRange(0, min(Holders, len(g.in)-1)).Draw(t, "deaths"))
 			if rapid.Bool().Draw(t, "newcomer") {
 				g.comes()
 			}
 			g.round(dead)
+			again = nil
 			switch rapid.SampledFrom([]string{"told", "foreign leader", "half told"}).Draw(t, "then") {
 			case "told":
+				if _, missing, _ := count(g.notices()); len(missing) <= Holders { // which each is told of
+					again = dead
+				}
 				g.deals()
 			case "half told":
 				g.deals(rapid.IntRange(0, len(g.in)).Draw(t, "who")) // the round is broken off
 			}
 			g.returns(dead)
+			again = slices.DeleteFunc(slices.Clone(again), func(id string) bool { return slices.Contains(g.in, id) })
 		}
 	})
 }
@@ -137,7 +155,7 @@ func TestLives(t *testing.T) {
 type life struct {
 	*rapid.T
 	in    []string
-	known map[string][][]byte
+	known map[string]Notice // without what they publish
 	last  int
 }
 
@@ -166,7 +184,7 @@ func (g *life) returns(dead []string) {
 
 func (g *life) notices() (list []Notice) {
 	for _, id := range g.in {
-		_, n, found := Split(Notice{[]byte(id), g.known[id]}.Append([]byte{0, 0, 0, 1}))
+		_, n, found := Split(Notice{[]byte(id), g.known[id].Known, g.known[id].Missed}.Append([]byte{0, 0, 0, 1}))
 		if !found {
 			g.Fatalf("%s cannot be read", id)
 		}
@@ -194,7 +212,7 @@ func (g *life) deals(but ...int) {
 	told := Deal(g.notices())
 	for i, id := range g.in {
 		if len(but) == 0 || i < but[0] {
-			g.known[id] = told[i].Known
+			g.known[id] = *told[i]
 		}
 	}
 }

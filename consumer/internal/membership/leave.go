@@ -43,7 +43,7 @@ func (m *Machine) assignedNow() bool {
 // left tells the broker. The user may have subscribed again while the callback ran.
 func (m *Machine) left() {
 	m.goAway("the consumer unsubscribes or closes")
-	m.forgotten, m.again, m.attempted, m.led, m.adopted, m.known, m.looked = false, "", false, nil, nil, nil, false
+	m.forgotten, m.again, m.attempted, m.led, m.adopted, m.known, m.gone, m.looked = false, "", false, nil, nil, nil, nil, false
 	m.out.Err, m.round = m.round.failed, round{}
 	switch {
 	case m.closes:

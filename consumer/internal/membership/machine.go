@@ -52,6 +52,7 @@ type Machine struct {
 	forgotten   bool // the group has gone on without the member: what it owns is lost
 
 	known  [][]byte // what the member was last told that others publish
+	gone   [][]byte // and by others who are gone
 	looked bool     // it has seen who was there when it came
 
 	adopted []assign.Assignor // offered since the group runs them (R-C10)

@@ -11,7 +11,7 @@ func (m *Machine) publish(a assign.Assignor, userData []byte) []byte {
 	if len(m.cfg.Publish) == 0 || !roster.Carries(a.Name()) {
 		return userData
 	}
-	return roster.Notice{Own: m.cfg.Publish, Known: m.known}.Append(userData)
+	return roster.Notice{Own: m.cfg.Publish, Known: m.known, Missed: m.gone}.Append(userData)
 }
 
 // looks says that the member first has to see who is in the group, once, before it joins. A member that publishes may come in the place of one that has died,
@@ -45,6 +45,11 @@ func (m *Machine) calls() {
 		return
 	}
 	if r := roster.Of(m.generation, m.round.notices); len(r.Present)+len(r.Missing) > 0 {
+		for _, member := range m.round.members {
+			if member.InstanceID != "" {
+				r.Instances = append(r.Instances, member.InstanceID)
+			}
+		}
 		m.out.Roster = &r
 	}
 }
@@ -62,7 +67,7 @@ func (m *Machine) tell() []*roster.Notice {
 func (m *Machine) hear(userData []byte) []byte {
 	userData, n, told := roster.Split(userData)
 	if told {
-		m.known = n.Known
+		m.known, m.gone = n.Known, n.Missed
 	}
 	if len(userData) == 0 {
 		return nil

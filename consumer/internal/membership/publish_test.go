@@ -33,7 +33,11 @@ func (l *life) says() map[string]string {
 }
 
 func notice(n roster.Notice) string {
-	return fmt.Sprintf("%s(%s)", n.Own, bytes.Join(n.Known, []byte(" ")))
+	known := string(bytes.Join(n.Known, []byte(" ")))
+	if len(n.Missed) > 0 {
+		known += "/" + string(bytes.Join(n.Missed, []byte(" ")))
+	}
+	return fmt.Sprintf("%s(%s)", n.Own, known)
 }
 
 func saying(own string, known ...string) roster.Notice {
@@ -103,14 +107,16 @@ func TestPublishing(t *testing.T) {
 	}
 	expects("me()")
 	told := saying("", "you", "them")
+	told.Missed = [][]byte{[]byte("gone")}
 	l.joins(1, rg).isTold(&told).ends().does(Rejoin{}).ends()
-	expects("me(you them)")
+	expects("me(you them/gone)")
 	l.joins(2, rg).isTold(nil).ends().does(Rejoin{}).ends()
-	expects("me(you them)")
+	expects("me(you them/gone)")
 	told = saying("")
 	l.joins(3, rg).isTold(&told).ends().does(Rejoin{}).ends()
 	expects("me()")
 	told = saying("", "you")
+	told.Missed = [][]byte{[]byte("gone")}
 	l.joins(4, rg).isTold(&told).ends().does(Subscribed{}).ends().comes()
 	expects("me()")
 }
@@ -140,13 +146,18 @@ func publisher(id string, n roster.Notice) kmsg.JoinGroupResponseMember {
 func TestTheLeaderCallsTheRoster(t *testing.T) {
 	for _, assignor := range []string{cs, rg} {
 		l := newLife(t, Config{Publish: []byte("me")}).comes()
-		l.leads(4, assignor, publisher("m", saying("me", "you", "gone")), publisher("n", saying("you", "me", "them")), memberOf("o", wants("", t)))
+		static := memberOf("o", wants("", t))
+		static.InstanceID = kmsg.StringPtr("i")
+		l.leads(4, assignor, publisher("m", saying("me", "you", "gone")), publisher("n", saying("you", "me", "them")), static)
 		r := l.roster
+		if r == nil || fmt.Sprint(r.Instances) != "[i]" {
+			t.Fatalf("%s: %+v", assignor, r)
+		}
 		if r == nil || r.Generation != 4 || string(bytes.Join(r.Present, []byte(" "))) != "me you" || string(bytes.Join(r.Missing, []byte(" "))) != "gone them" {
 			t.Fatalf("%s: %+v", assignor, r)
 		}
 		l.does(topic(3))
-		if told := l.tells(); told != "m: (you), n: (me), o" {
+		if told := l.tells(); told != "m: (you/gone them), n: (me/them gone), o" {
 			t.Errorf("%s: it tells %s", assignor, told)
 		}
 		if plan := l.plan(); plan["m"] == "[]" || plan["n"] == "[]" || plan["o"] == "[]" {
