@@ -17,11 +17,16 @@ import (
 	"github.com/skeinstream/skein/consumer/internal/membership"
 )
 
-// Config is how a consumer behaves. Its zero value, with a Group, runs; without one, partitions are assigned by hand.
+// Config is how a consumer behaves. Its zero value, with a Group, runs; without one, partitions are assigned by hand. Times are a millisecond or
+// more; New refuses what is less, and whatever else cannot be.
 type Config struct {
+	// Cluster is where the brokers are, and who comes to them.
 	Cluster client.Config
-	Group   string
-	// InstanceID is group.instance.id: a member that has one keeps its partitions over a restart (KIP-345).
+	// Group is group.id: the consumer group to be a member of, or whose offsets are read and committed by who assigns partitions by hand. "" is
+	// none.
+	Group string
+	// InstanceID is group.instance.id: a member that has one keeps its partitions over a restart (KIP-345). It is unique in the group, and has at most
+	// 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-'.
 	InstanceID string
 	// Rack is client.rack: assignors prefer partitions of it, and records are fetched from a replica in it (KIP-392, KIP-881).
 	Rack string
@@ -34,16 +39,19 @@ type Config struct {
 	// UpgradeRounds is after how many rebalances in a row that would allow it the member becomes COOPERATIVE; 0 is 1. More keep a group
 	// that is bounced back and forth from changing its protocol with each bounce (R-C11). It does nothing with StaticProtocol.
 	UpgradeRounds int
-	// SessionTimeout is after how long without a heartbeat the group gives the member up; 0 is 45 s.
+	// SessionTimeout is session.timeout.ms: after how long without a heartbeat the group gives the member up; 0 is 45 s. The broker's
+	// group.min.session.timeout.ms and group.max.session.timeout.ms (6 s and 30 min) bound it.
 	SessionTimeout time.Duration
-	// HeartbeatInterval is how often it is told that the member lives; 0 is 3 s, or a third of a SessionTimeout that is shorter than 9 s.
+	// HeartbeatInterval is heartbeat.interval.ms: how often it is told that the member lives; 0 is 3 s, or a third of a SessionTimeout that is shorter
+	// than 9 s. It is less than SessionTimeout. After a rebalance heartbeats are closer together for a while.
 	HeartbeatInterval time.Duration
-	// PollInterval is how long may pass between two polls, and how long a rebalance waits for a member; 0 is 5 min.
+	// PollInterval is max.poll.interval.ms: how long may pass between two polls, and how long a rebalance waits for a member; 0 is 5 min.
 	PollInterval time.Duration
 	// ReadCommitted hides records of transactions that are open or aborted (isolation.level), and waits for a transaction that is to decide where to
 	// begin (KIP-447). Brokers before Kafka 2.5 know no such wait: the log says so.
 	ReadCommitted bool
-	// Reset is where to begin without a committed offset, and where to go on when the log does not hold the position.
+	// Reset is auto.offset.reset: where to begin without a committed offset, and where to go on when the log ends before the position; the zero
+	// value is Latest. A position that retention has overtaken goes on at the start of the log, unless Reset is None (FR-F9).
 	Reset Reset
 	// NewPartitionsFromReset applies Reset to partitions which appear while the group runs, too. By default they are read from their
 	// start, so that nothing is skipped which was written before the group has found them.
@@ -56,12 +64,16 @@ type Config struct {
 	// Publish is shown to whoever leads the group, with that of the other members: Hooks.Roster. It is opaque, at most 64 bytes long, and the same
 	// for the life of the consumer. It travels behind what assignors write of themselves, under cooperative-sticky, range, roundrobin and those
 	// of package assign that are not Kafka's; clients of other kinds pass over it. Nil is nothing.
-	Publish  []byte
+	Publish []byte
+	// Listener is told of partitions that come and go.
 	Listener Listener
-	Hooks    Hooks
-	// MaxPollRecords bounds what one Poll hands out; 0 is 500, less than 0 is all there is.
+	// Hooks are told what a dashboard or a test wants to know.
+	Hooks Hooks
+	// MaxPollRecords is max.poll.records, the most that one Poll hands out; 0 is 500, less than 0 is all there is. What was fetched beyond it is kept
+	// for the next ones, while more is fetched.
 	MaxPollRecords int
-	// MetadataMaxAge is how often topics are looked at: for partitions that are new, and for topics that match a pattern; 0 is 1 min.
+	// MetadataMaxAge is metadata.max.age.ms: how often topics are looked at, for partitions that are new, and for topics that match a pattern; 0 is
+	// 1 min (Kafka's consumers: 5 min).
 	MetadataMaxAge time.Duration
 	// Logger hears of each rebalance and of what goes wrong; nil is Cluster.Logger.
 	Logger *slog.Logger

@@ -32,9 +32,11 @@ var (
 )
 
 type (
-	// ProtocolError says that a group runs assignors which this member does not offer, and what to change.
+	// ProtocolError says that a group runs assignors which this member does not offer, and what to change: its Group, what was Offered, and the one
+	// that is Selected there, "" where that could not be found out.
 	ProtocolError = membership.ProtocolError
-	// JoinError is a refusal of the group that only the user can end.
+	// JoinError is a refusal of the group that only the user can end: of its Group, of this member's Instance id, with Err, an error of franz-go's
+	// package kerr that errors.Is and errors.As find.
 	JoinError = membership.JoinError
 )
 
