@@ -3,3 +3,5 @@
 package broker
 
 const underRace = false
+
+const stride = 1

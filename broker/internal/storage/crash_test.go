@@ -125,6 +125,9 @@ func crashing(t *testing.T, seed uint64, steps int, cfg Config) {
 	w := newWorld(t, seed, memory, cfg)
 	w.open()
 	w.faults.BeforeMutation(func(n int, op vfs.Op, name string) {
+		if (n+int(seed))%stride != 0 {
+			return
+		}
 		crash := seed<<20 + uint64(n)*16
 		defer func() {
 			if t.Failed() {
