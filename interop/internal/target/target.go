@@ -5,8 +5,6 @@ package target
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -14,7 +12,6 @@ import (
 	"github.com/skeinstream/skein/interop/internal/report"
 	"github.com/skeinstream/skein/interop/internal/skein"
 	"github.com/skeinstream/skein/interop/kafka"
-	"github.com/skeinstream/skein/interop/proc"
 )
 
 // Env names the environment variable that chooses the broker under test:
@@ -26,6 +23,7 @@ type Target struct {
 	Name    string // skein, kafka, or the address
 	Addr    string
 	DataDir string       // empty when not known
+	Logs    []string     // files of what it has printed, that may be there
 	Restart func() error // a clean stop and a new start at the same address; nil when not possible
 	Kill    func()       // kill -9; nil when not possible
 	Revive  func() error // a new start on the same data at the same address, after Kill; nil when Kill is
@@ -70,38 +68,6 @@ func startSkein(t testing.TB, settings map[string]string) Target {
 	restart := func() error { return errors.Join(b.Stop(), b.Start(t.Context())) }
 	revive := func() error { return b.Start(t.Context()) }
 	return Target{Name: "skein", Addr: b.Addr, DataDir: b.DataDir, Restart: restart, Kill: b.Kill, Revive: revive}
-}
-
-func startKafka(t testing.TB, settings map[string]string) Target {
-	t.Helper()
-	b := Kafka(t, kafka.Options{Settings: settings})
-	revive := reviveKafka(t, b, settings)
-	restart := func() error { return errors.Join(b.Stop(), revive()) }
-	return Target{Name: "kafka", Addr: b.Addr, DataDir: b.DataDir, Restart: restart, Kill: func() { b.Kill() }, Revive: revive}
-}
-
-// reviveKafka starts b, which has ended, again on its data and its address.
-func reviveKafka(t testing.TB, b *kafka.Broker, settings map[string]string) func() error {
-	dir := t.TempDir()
-	return func() error {
-		control, err := proc.FreePort()
-		if err != nil {
-			return err
-		}
-		addr := b.Addr
-		all := map[string]string{
-			"listeners":                fmt.Sprintf("PLAINTEXT://%s,CONTROLLER://127.0.0.1:%d", addr, control),
-			"advertised.listeners":     "PLAINTEXT://" + addr,
-			"controller.quorum.voters": fmt.Sprintf("1@127.0.0.1:%d", control),
-		}
-		maps.Copy(all, settings)
-		again, err := kafka.Start(t.Context(), kafka.Options{Dir: dir, DataDir: b.DataDir, Settings: all})
-		if err == nil {
-			*b = *again
-			b.Addr = addr
-		}
-		return err
-	}
 }
 
 func lastLines(text string, n int) string {
