@@ -67,6 +67,7 @@ type evidence struct {
 	outputs []output                 // what is committed
 	offsets map[int32]int64          // the group's
 	claims  map[string]map[int]claim // by worker and attempt
+	history history                  // what the logs tell of it; nil: nobody has looked
 }
 
 // handled is how many inputs of a partition are below the group's offset.
@@ -101,7 +102,7 @@ func once(e evidence, outputs []output) (wrongs []string) {
 			wrongs = append(wrongs, fmt.Sprintf("it belongs to partition %d: %v", want, o))
 		}
 		if first, twice := seen[o.from][o.number]; twice {
-			wrongs = append(wrongs, fmt.Sprintf("twice: %v, and %v", first, o))
+			wrongs = append(wrongs, fmt.Sprintf("twice: %v, and %v%s", first, o, e.history.tells(o.from, o.number)))
 			continue
 		}
 		if seen[o.from] == nil {
@@ -134,9 +135,9 @@ func complete(e evidence, outputs []output) (wrongs []string) {
 		for number := range e.inputs[p] {
 			switch below := number < handled; {
 			case below && !there[p][number]:
-				wrongs = append(wrongs, fmt.Sprintf("lost: the group's offset of partition %d is %d, and input %d has no output", p, e.offsets[p], number))
+				wrongs = append(wrongs, fmt.Sprintf("lost: the group's offset of partition %d is %d, and input %d has no output%s", p, e.offsets[p], number, e.history.tells(p, number)))
 			case !below && there[p][number]:
-				wrongs = append(wrongs, fmt.Sprintf("input %d of partition %d has an output, and the group's offset is %d", number, p, e.offsets[p]))
+				wrongs = append(wrongs, fmt.Sprintf("input %d of partition %d has an output, and the group's offset is %d%s", number, p, e.offsets[p], e.history.tells(p, number)))
 			}
 		}
 	}

@@ -79,7 +79,7 @@ func (l *life) still() {
 			l.t.Logf("nobody works: %d outputs, %d records in open transactions", len(e.outputs), open)
 			return
 		case open == 0 && waited > 10*time.Second, waited > patience: // what is decided is not in all partitions at once
-			l.t.Fatalf("nobody works: after %v, with %d records in open transactions: %s", waited, open, summary(wrongs))
+			l.t.Fatalf("nobody works: after %v, with %d records in open transactions: %s", waited, open, summary(l.explained(e)))
 		}
 	}
 }
@@ -116,13 +116,13 @@ func (l *life) finish() (records int) {
 	l.must(err)
 	if open > 0 {
 		l.t.Errorf("%d records are in open transactions", open)
-		l.noneOpen()
+		l.holdsUp()
 	}
 	if !e.all() {
 		l.t.Errorf("the group's offsets are %v, below the ends of the inputs", e.offsets)
 	}
-	if wrongs := judge(e); len(wrongs) > 0 {
-		l.t.Errorf("at the end: %s", summary(wrongs))
+	if len(judge(e)) > 0 {
+		l.t.Errorf("at the end: %s", summary(l.explained(e)))
 	}
 	l.downstreamAgrees(e)
 	l.compareReaders()
@@ -193,10 +193,14 @@ func (l *life) noneOpen() {
 	all, err := l.admin.ListTransactions(l.t.Context(), nil, nil)
 	l.must(err)
 	for _, one := range all.Sorted() {
-		if !slices.Contains([]string{"Empty", "CompleteCommit", "CompleteAbort"}, one.State) {
+		if !isOver(one.State) {
 			l.t.Errorf("transaction of %s, producer id %d: %s", one.TxnID, one.ProducerID, one.State)
 		}
 	}
+}
+
+func isOver(state string) bool {
+	return slices.Contains([]string{"Empty", "CompleteCommit", "CompleteAbort"}, state)
 }
 
 func summary(wrongs []string) string {

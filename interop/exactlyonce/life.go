@@ -9,8 +9,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -98,26 +96,11 @@ func newLife(t *testing.T, tools *kafka.Tools, seed uint64, broker string, a, b 
 	return l
 }
 
-// envKeep names the environment variable that gives a directory in which all that
-// workers say is kept.
-const envKeep = "SKEIN_INTEROP_KEEP"
-
-func kept(t *testing.T) string {
-	t.Helper()
-	keep := os.Getenv(envKeep)
-	if keep == "" {
-		return t.TempDir()
-	}
-	dir, err := os.MkdirTemp(keep, strings.NewReplacer("/", "-", " ", "-").Replace(t.Name())+"-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("all that workers say is in %s", dir)
-	return dir
-}
-
 // end stops what still runs.
 func (l *life) end() {
+	if l.t.Failed() {
+		l.failed()
+	}
 	for _, s := range l.everyone() {
 		if s.worker != nil {
 			s.worker.kill()

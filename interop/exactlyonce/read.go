@@ -21,10 +21,11 @@ import (
 // batch is what one record batch says.
 type batch struct {
 	producer      int64
+	epoch         int16
 	transactional bool
 	first         int64
 	control       marker // notControl: it has records
-	values        []string
+	keys, values  []string
 }
 
 type marker int
@@ -228,7 +229,7 @@ const (
 )
 
 func parseBatch(raw kmsg.RecordBatch) (batch, error) {
-	b := batch{producer: raw.ProducerID, transactional: raw.Attributes&transactionalBit != 0, first: raw.FirstOffset}
+	b := batch{producer: raw.ProducerID, epoch: raw.ProducerEpoch, transactional: raw.Attributes&transactionalBit != 0, first: raw.FirstOffset}
 	if raw.Attributes&codecBits != 0 {
 		return b, fmt.Errorf("the batch at %d is compressed", raw.FirstOffset)
 	}
@@ -248,7 +249,7 @@ func parseBatch(raw kmsg.RecordBatch) (batch, error) {
 		}
 		switch {
 		case raw.Attributes&controlBit == 0:
-			b.values = append(b.values, string(r.Value))
+			b.keys, b.values = append(b.keys, string(r.Key)), append(b.values, string(r.Value))
 		case len(r.Key) < 4:
 			return b, fmt.Errorf("the marker at %d has no type", raw.FirstOffset)
 		case binary.BigEndian.Uint16(r.Key[2:]) == controlTypeCommit:
