@@ -38,7 +38,7 @@ func rounds(n int) int {
 	return n
 }
 
-// TestStickyIsOptimal: against all assignments of small groups, the loads are
+// TestStickyIsOptimal: R-A8, R-A10, R-A13: against all assignments of small groups, the loads are
 // fairest, the moves fewest, former owners come before strangers, and topics are
 // spread evenly, each goal as far as those before it allow; the order of the input does not matter, and a
 // plan fed back is a fixed point.

@@ -42,7 +42,7 @@ func (p *idempotent) send(version int16, to partitionName, sequence int32) (int6
 	return r.BaseOffset, failed(r.ErrorCode)
 }
 
-// TestIdleProducersGoOn is FR-H11: a producer whose state has expired, or whose records were all deleted, goes on with the
+// TestIdleProducersGoOn is FR-H11 and R-K26: a producer whose state has expired, or whose records were all deleted, goes on with the
 // sequence that it is at.
 func TestIdleProducersGoOn(t *testing.T) {
 	inBubble(t, map[string]string{"producer.id.expiration.ms": "5000"}, func(h *house) {

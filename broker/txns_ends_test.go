@@ -99,7 +99,7 @@ func TestATransactionThatIsOpenForLongIsNamed(t *testing.T) {
 	})
 }
 
-// TestTransactionsOutOfTimeWhileTheBrokerIsDown: deadlines outlive a restart (FR-H13).
+// TestTransactionsOutOfTimeWhileTheBrokerIsDown: deadlines outlive a restart (R-E9).
 func TestTransactionsOutOfTimeWhileTheBrokerIsDown(t *testing.T) {
 	inBubble(t, nil, func(h *house) {
 		h.createTopic("a", 1)

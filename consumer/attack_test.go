@@ -17,7 +17,7 @@ import (
 
 // What users do that nobody should.
 
-// A callback that panics does not have the group wait for it: who recovers goes on polling, and who closes leaves.
+// R-B20: a callback that panics does not have the group wait for it: who recovers goes on polling, and who closes leaves.
 func TestACallbackThatPanics(t *testing.T) {
 	for name, end := range map[string]func(){"panic": func() { panic("broken") }, "goexit": runtime.Goexit} {
 		t.Run(name, func(t *testing.T) {

@@ -134,7 +134,7 @@ func TestManualCommit(t *testing.T) {
 	})
 }
 
-// FR-C6: partitions that are not owned are left out of a commit and named; the rest is stored, with its metadata.
+// FR-C4, FR-C6: partitions that are not owned are left out of a commit and named; the rest is stored, with its metadata.
 func TestCommitOfWhatIsNotOwned(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.topic("t", 2)

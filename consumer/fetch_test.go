@@ -336,7 +336,7 @@ func TestReadCommitted(t *testing.T) {
 	})
 }
 
-// R-D24: offsets that an open transaction is to decide are waited for, and then those that it has left behind.
+// R-D21: offsets that an open transaction is to decide are waited for, and then those that it has left behind.
 func TestUnstableOffsets(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.topic("t", 1)

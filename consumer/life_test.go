@@ -227,7 +227,7 @@ func TestNetworkGoes(t *testing.T) {
 	}
 }
 
-// KIP-345: a static member that is restarted within its session keeps its partitions, and nobody else notices.
+// R-B15, KIP-345: a static member that is restarted within its session keeps its partitions, and nobody else notices.
 func TestStaticMemberRestarts(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.topic("t", 2)

@@ -15,7 +15,7 @@ import (
 )
 
 // TestPartitionsMoveWithoutALossOrARepeat: what was begun is finished before a partition is given up, and what is done is committed with it
-// (FR-C4, FR-C9, FR-C12).
+// (FR-C9, FR-C12).
 func TestPartitionsMoveWithoutALossOrARepeat(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.topic("t", 6)

@@ -21,7 +21,7 @@ var elsewhere = map[string]string{
 	"FR-B4":  "../../consumer/commit_test.go: TestCommitsDuringRebalances",
 	"FR-B19": "../../consumer/life_test.go: TestKeptPartitionsFlow",
 	"FR-C3":  "../../consumer/commit_test.go: TestAutoCommit",
-	"FR-C4":  "../../consumer/parallel/rebalance_test.go: TestPartitionsMoveWithoutALossOrARepeat",
+	"FR-C4":  "../../consumer/commit_test.go: TestCommitOfWhatIsNotOwned",
 	"FR-C8":  "../../consumer/commit_test.go: TestNothingIsReadTwice",
 	"FR-C9":  "../../consumer/parallel/lives_test.go: TestManyShortLives",
 	"FR-C10": "../../consumer/parallel/work_test.go: TestCommitsInARebalanceAreNoErrors",

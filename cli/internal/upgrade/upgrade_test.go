@@ -69,7 +69,7 @@ const (
 	mixed = ":mixed"
 )
 
-// TestTheMatrix goes through M1 to M23 row by row (R-C3 of the matrix, docs/requirements.md part C).
+// TestTheMatrix goes through M1 to M23 row by row (docs/requirements.md, part C).
 func TestTheMatrix(t *testing.T) {
 	for _, c := range []struct {
 		row      string

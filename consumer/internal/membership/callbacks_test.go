@@ -29,7 +29,7 @@ func TestFirstJoin(t *testing.T) {
 	}
 }
 
-// R-B3, R-B18: EAGER gives up everything first.
+// R-B2, R-B3, R-B18: EAGER gives up everything first, and owns nothing then.
 func TestEagerRebalance(t *testing.T) {
 	l := newLife(t, eager).settles(rg, "t-0 t-1").beats(kerr.RebalanceInProgress)
 	l.did("heartbeat of generation 1", "stop [t-0 t-1]", "call revoked [t-0 t-1]").ends()

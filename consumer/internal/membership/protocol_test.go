@@ -17,7 +17,7 @@ const (
 	narrowed = `join as "m" with [cooperative-sticky], owning [t-0] of generation `
 )
 
-// R-C11, row M9: the first round is EAGER, the next COOPERATIVE.
+// R-C4, R-C11, row M9: what is offered by default, of which the first round is EAGER, the next COOPERATIVE.
 func TestClimb(t *testing.T) {
 	l := newLife(t, Config{}).subscribes("t").joins(1, rg).isGiven("t-0").ends()
 	l.log = nil
@@ -231,6 +231,7 @@ func TestRefusedCommits(t *testing.T) {
 	}
 }
 
+// R-A1: two assignors have two names.
 func TestConfigurations(t *testing.T) {
 	for _, c := range []struct {
 		cfg  Config

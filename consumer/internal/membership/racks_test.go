@@ -20,7 +20,7 @@ func racked(racks ...string) Metadata {
 	return Metadata{Topics: []assign.Topic{t}}
 }
 
-// KIP-881: client.rack goes with each assignor's subscription, which is of a version that has it.
+// R-B2, KIP-881: client.rack goes with each assignor's subscription, which is of a version that has it.
 func TestTheRackIsTold(t *testing.T) {
 	l := newLife(t, Config{Rack: "a"}).subscribes("t")
 	for _, p := range l.last["join"].Req.(*kmsg.JoinGroupRequest).Protocols {

@@ -86,7 +86,7 @@ func generations() uint8 {
 	return 4
 }
 
-// R-C7, R-C8, R-C13 to R-C15 and the rows M1 to M19 of the matrix, in every order of events.
+// R-C7, R-C8, R-C13 to R-C15, R-C22 and the rows M1 to M19 of the matrix, in every order of events.
 func TestEveryOrderOfEvents(t *testing.T) {
 	for _, c := range scenarios {
 		t.Run(c.name, func(t *testing.T) {
