@@ -23,7 +23,8 @@ type Config struct {
 	Topics  []string
 	Pattern *regexp.Regexp
 	// Producer is its producer's. A Cluster that says nothing is the consumer's. TransactionalID "" is made of the group and Consumer.InstanceID, or
-	// else a random one, which the group is told (docs/decision/0010-fencing-the-dead.md). TransactionTimeout 0 is 10 s.
+	// else a random one, which the group is told (docs/decision/0010-fencing-the-dead.md). TransactionTimeout 0 is 10 s. MaxBlock is for how long a
+	// producer is tried to be made before another is.
 	Producer producer.Config
 	// Interval is for how long records come into one transaction, which is how long their output is waited for; 0 is 100 ms, less than 0
 	// is one transaction for each batch. It has to be shorter than Producer.TransactionTimeout.
@@ -87,6 +88,7 @@ func (c Config) withDefaults() Config {
 	c.Producer.Logger = cmp.Or(c.Producer.Logger, c.Logger)
 	c.Producer.Group = c.Consumer.Group
 	c.Producer.TransactionTimeout = cmp.Or(c.Producer.TransactionTimeout, 10*time.Second)
+	c.Producer.MaxBlock = cmp.Or(c.Producer.MaxBlock, time.Minute)
 	c.Interval = cmp.Or(c.Interval, 100*time.Millisecond)
 	c.Concurrency = cmp.Or(c.Concurrency, 1)
 	if c.Producers == OnePerPartition {
@@ -125,18 +127,30 @@ func (c Config) check() error {
 		return fmt.Errorf("Producer.TransactionTimeout is %v: choose more than Interval, or 0 for 10 s", c.Producer.TransactionTimeout)
 	case c.Interval >= c.Producer.TransactionTimeout:
 		return fmt.Errorf("an Interval of %v leaves a transaction no time within TransactionTimeout %v: a tenth of it is plenty", c.Interval, c.Producer.TransactionTimeout)
+	case c.Consumer.Publish != nil && c.Producers == OnePerMember:
+		return errors.New("there is a Consumer.Publish: leave it out, members publish what their dead are fenced by")
 	case c.UpgradeFrom != "" && c.Producers != OnePerPartition:
 		return errors.New("there is an UpgradeFrom: brokers before Kafka 2.5 need Producers: OnePerPartition, too")
 	case (c.TransactionalIDPrefix != "" || c.TransactionalIDOf != nil) && c.Producers != OnePerPartition:
 		return errors.New("TransactionalIDPrefix and TransactionalIDOf name the ids of Producers: OnePerPartition: set that, or leave them out")
 	}
-	return errors.Join(c.checkUpgradeFrom(), c.Poison.check())
+	return errors.Join(c.checkUpgradeFrom(), c.Poison.check(), c.checkProducer())
+}
+
+// checkProducer finds out now what would keep each producer from being made.
+func (c Config) checkProducer() error {
+	p := c.Producer
+	p.TransactionalID = cmp.Or(p.TransactionalID, "yet to be made")
+	if err := p.Check(); err != nil {
+		return fmt.Errorf("Producer: %w", err)
+	}
+	return nil
 }
 
 // work is what the machine is told.
 func (c Config) work() work.Config {
 	return work.Config{
-		Interval: c.Interval, Records: c.MaxRecords, Timeout: c.Producer.TransactionTimeout,
+		Interval: c.Interval, Records: c.MaxRecords, Timeout: c.Producer.TransactionTimeout, Renew: c.Producer.MaxBlock,
 		Retries: c.Poison.Retries, Skip: c.Poison.DeadLetter != "",
 		Backoff: c.Poison.Backoff, BackoffMax: c.Poison.BackoffMax,
 	}

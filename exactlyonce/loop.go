@@ -133,12 +133,8 @@ func (l *loop) poll(ctx context.Context, hold bool) work.Input {
 	if err := l.subscribe(); err != nil {
 		return work.Polled{Generation: -1, Err: err}
 	}
-	if !l.quit {
-		var end context.CancelFunc
-		ctx, end = context.WithCancel(ctx)
-		defer end()
-		defer context.AfterFunc(l.life.user, end)()
-	}
+	ctx, end := l.whileWanted(ctx)
+	defer end()
 	var b consumer.Batch
 	var err error
 	if hold {
@@ -157,6 +153,19 @@ func (l *loop) poll(ctx context.Context, hold bool) work.Input {
 		in.Passed = reached(l.p.consumer.Uncommitted())
 	}
 	return in
+}
+
+// whileWanted ends with the user's context, too, if the machine does not know of that yet.
+func (l *loop) whileWanted(ctx context.Context) (context.Context, func()) {
+	ctx, end := context.WithCancel(ctx)
+	if l.quit {
+		return ctx, end
+	}
+	spared := context.AfterFunc(l.life.user, end)
+	return ctx, func() {
+		spared()
+		end()
+	}
 }
 
 // lookInterval is how often a loop that has records all the time looks after progress of other partitions.
@@ -201,15 +210,18 @@ func (l *loop) commit(ctx context.Context, list []work.Reached) work.Input {
 	return in
 }
 
-// renew makes another producer. What the old one has left is ended by that, and not before: it may have been asked to commit.
+// renew makes another producer. What the old one has left is ended by that, and not before: it may have been asked to commit. There is nothing to
+// commit meanwhile, so that a user who wants it to end does not wait for it.
 func (l *loop) renew(ctx context.Context) error {
+	ctx, end := l.whileWanted(ctx)
+	defer end()
 	if l.producing != nil {
 		_ = l.producing.close(gone())
 		l.producing = nil
 	}
 	made, err := l.p.cfg.produce(ctx)
 	if err != nil {
-		if renewed(err).Outcome != work.Hopeless { // which Run returns
+		if renewed(err).Outcome != work.Hopeless && l.life.user.Err() == nil { // which Run returns, or is the reason
 			l.p.log.Warn("making a producer failed: trying again", "group", l.p.cfg.Consumer.Group, "error", err)
 		}
 		return err

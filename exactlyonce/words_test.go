@@ -127,6 +127,9 @@ func TestSettingsThatCannotBe(t *testing.T) {
 			c.TransactionalIDOf = func(tp consumer.TopicPartition) string { return fmt.Sprint(tp) }
 		},
 		"Producers: OnePerPartition": func(c *Config) { c.UpgradeFrom = "2.4" },
+		"Producer: BatchBytes":       func(c *Config) { c.Producer.BatchBytes = 10 },
+		"Producer: MaxBlock":         func(c *Config) { c.Producer.MaxBlock = -1 },
+		"Consumer.Publish":           func(c *Config) { c.Consumer.Publish = []byte("mine") },
 	} {
 		cfg := Config{Consumer: consumer.Config{Group: "g"}, Topics: []string{"in"}}
 		change(&cfg)

@@ -79,6 +79,9 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// Check says what New would refuse.
+func (c Config) Check() error { return c.withDefaults().check() }
+
 func (c Config) check() error {
 	for _, n := range []struct {
 		name      string

@@ -13,6 +13,8 @@ type Config struct {
 	Records int
 	// Timeout is the transaction timeout: after that the broker aborts what is open.
 	Timeout time.Duration
+	// Renew is for how long a producer is tried to be made, before another is; 0 is a minute.
+	Renew time.Duration
 	// Look is how often progress without records, past the ends of transactions, is committed.
 	Look time.Duration
 	// Retries is how often a record that cannot be processed is tried again, less than 0 for ever; then it is skipped, or is the end of the loop.
@@ -25,6 +27,7 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	c.Interval = cmp.Or(c.Interval, 100*time.Millisecond)
 	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
+	c.Renew = cmp.Or(c.Renew, time.Minute)
 	c.Look = cmp.Or(c.Look, 5*time.Second)
 	c.Backoff = cmp.Or(c.Backoff, 100*time.Millisecond)
 	c.BackoffMax = cmp.Or(c.BackoffMax, 10*time.Second)

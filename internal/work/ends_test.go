@@ -172,6 +172,22 @@ func TestABrokerThatWillNeverDoEndsTheLoop(t *testing.T) {
 	l.sees(Renewed{Outcome: Hopeless, Err: errTest}, "stop for trouble")
 }
 
+// TestAProducerTakesItsTimeToBeMade, which is not that of a transaction, and a call that wants an end is heard in between.
+func TestAProducerTakesItsTimeToBeMade(t *testing.T) {
+	for _, c := range []struct {
+		cfg  Config
+		want time.Duration
+	}{{Config{Timeout: time.Second}, time.Minute}, {Config{Renew: 3 * time.Second}, 3 * time.Second}} {
+		l := &life{t: t, m: New(c.cfg), now: time.Unix(1000, 0)}
+		l.sees(Begun{}, "renew")
+		if got := l.last.Until.Sub(l.now); got != c.want {
+			t.Errorf("it may take %v, not %v", got, c.want)
+		}
+		l.m.Step(l.now, Quit{Until: l.now.Add(time.Second)})
+		l.sees(Renewed{Outcome: Again, Err: errTest}, "stop")
+	}
+}
+
 // TestATransactionInPart, of producers for each partition, is neither committed nor aborted.
 func TestATransactionInPart(t *testing.T) {
 	l := owns(t, Config{Interval: -1}, 1)

@@ -151,7 +151,7 @@ func (m *Machine) next(now time.Time) Output {
 	case m.stale && now.Before(m.pause):
 		return m.hold(now)
 	case m.stale:
-		return Output{Act: Renew, Until: now.Add(m.cfg.Timeout)}
+		return Output{Act: Renew, Until: now.Add(m.cfg.Renew)}
 	case len(m.back) > 0:
 		return Output{Act: Rewind, Back: sorted(m.back)}
 	case m.waits(now):
