@@ -24,7 +24,7 @@ type Config struct {
 	Pattern *regexp.Regexp
 	// Producer is its producer's. A Cluster that says nothing is the consumer's. TransactionalID "" is made of the group and Consumer.InstanceID, or
 	// else a random one, which the group is told (docs/decision/0010-fencing-the-dead.md). TransactionTimeout 0 is 10 s. MaxBlock is for how long a
-	// producer is tried to be made before another is.
+	// producer is tried to be made before another is, and DeliveryTimeout how long a topic may not be there before Run ends.
 	Producer producer.Config
 	// Interval is for how long records come into one transaction, which is how long their output is waited for; 0 is 100 ms, less than 0
 	// is one transaction for each batch. It has to be shorter than Producer.TransactionTimeout.
@@ -89,8 +89,10 @@ func (c Config) withDefaults() Config {
 	c.Producer.Group = c.Consumer.Group
 	c.Producer.TransactionTimeout = cmp.Or(c.Producer.TransactionTimeout, 10*time.Second)
 	c.Producer.MaxBlock = cmp.Or(c.Producer.MaxBlock, time.Minute)
+	c.Producer.DeliveryTimeout = cmp.Or(c.Producer.DeliveryTimeout, 2*time.Minute)
 	c.Interval = cmp.Or(c.Interval, 100*time.Millisecond)
 	c.Concurrency = cmp.Or(c.Concurrency, 1)
+	c.Poison.BackoffMax = cmp.Or(c.Poison.BackoffMax, 10*time.Second)
 	if c.Producers == OnePerPartition {
 		c.By = ByPartition // so that it is known which partition an output is of
 	}

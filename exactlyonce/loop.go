@@ -25,6 +25,7 @@ type loop struct {
 	lettered  int                 // dead letters of the transaction
 	took      time.Duration       // the last commit
 	outlived  atomic.Bool         // an Out was used after its call
+	absent    *absent
 
 	life       *lives
 	subscribed bool
@@ -34,7 +35,7 @@ type loop struct {
 }
 
 func newLoop(p *Processor) *loop {
-	return &loop{p: p, machine: work.New(p.cfg.work()), tx: new(written), why: map[work.Mark]error{}}
+	return &loop{p: p, machine: work.New(p.cfg.work()), tx: new(written), why: map[work.Mark]error{}, absent: newAbsent(p.cfg)}
 }
 
 // run does one act after the other, and closes everything.
@@ -197,15 +198,20 @@ func (l *loop) commit(ctx context.Context, list []work.Reached) work.Input {
 		}
 	}
 	if err := l.failure(); err != nil {
-		in.Outcome, in.Err = sendOutcome(err), err
+		in.Outcome, in.Err = l.unwritten(err)
 		return in
 	}
 	began := time.Now()
 	in.Err = l.producing.commit(ctx, offsets, as)
 	l.took = time.Since(began)
 	in.Outcome, in.Generation = outcome(in.Err), l.generation()
-	if in.Err == nil {
+	switch {
+	case in.Err == nil:
 		l.p.consumer.MarkCommitted(offsets)
+	case l.failure() != nil: // of a record that was waited for
+		if how, err := l.unwritten(l.failure()); how == work.Hopeless {
+			in.Outcome, in.Err = how, err
+		}
 	}
 	return in
 }

@@ -31,8 +31,13 @@ func (o *Out) Send(r *producer.Record) {
 		return
 	}
 	defer o.sending.Done()
+	if r == nil {
+		r = new(producer.Record) // which fails, for it has no topic
+	}
+	topic := r.Topic
 	o.tx.add(1)
 	o.l.producing.send(o.ctx, o.from, r, func(err error) {
+		o.l.absent.heard(topic, err)
 		if err != nil {
 			o.tx.fail(err)
 		}

@@ -143,7 +143,8 @@ func (l *loop) call(ctx context.Context, part consumer.Batch) result {
 // judge says what the calls have come to: a record that was not written first, then what the function says by itself, then what it was told.
 func (l *loop) judge(ctx context.Context, results []result) work.Processed {
 	if err := l.failure(); err != nil {
-		return work.Processed{Outcome: sendOutcome(err), Err: fmt.Errorf("writing what follows from a batch: %w", err)}
+		how, err := l.unwritten(err)
+		return work.Processed{Outcome: how, Err: fmt.Errorf("writing what follows from a batch: %w", err)}
 	}
 	var bad []*PoisonError
 	var own, told error

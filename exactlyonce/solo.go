@@ -143,7 +143,7 @@ func hopeless(err error) bool {
 		producer.ErrCannotFence, errOutlived,
 		kerr.TransactionalIDAuthorizationFailed, kerr.GroupAuthorizationFailed, kerr.TopicAuthorizationFailed, kerr.ClusterAuthorizationFailed,
 		kerr.SaslAuthenticationFailed, kerr.UnsupportedSaslMechanism, kerr.IllegalSaslState,
-		kerr.InvalidTransactionTimeout,
+		kerr.InvalidTransactionTimeout, kerr.InvalidCommitOffsetSize, kerr.OffsetMetadataTooLarge, kerr.InvalidGroupID,
 		kerr.MessageTooLarge, kerr.RecordListTooLarge, kerr.InvalidRecord, kerr.InvalidTimestamp, kerr.InvalidTopicException, kerr.PolicyViolation, kerr.UnsupportedForMessageFormat,
 	} {
 		if errors.Is(err, e) {
