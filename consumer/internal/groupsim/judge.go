@@ -239,9 +239,10 @@ func (j *judge) stored(s *snapshot, m *kmsg.GroupMetadataValueMember) stored {
 	if err != nil {
 		return out
 	}
+	goesBack := j.last != nil && j.last.modern // to a plan that its members have come to or not, and that the next round makes anew
 	for _, tp := range flat(a.Partitions) {
 		out.given++
-		if l := j.w.logs[partition{tp.Topic, tp.Partition}]; l != nil {
+		if l := j.w.logs[partition{tp.Topic, tp.Partition}]; l != nil && !goesBack {
 			l.given = m.MemberID
 		}
 	}
