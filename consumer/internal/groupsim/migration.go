@@ -14,13 +14,17 @@ type migration struct {
 	back     []string // and in the other when it went back
 	stranded bool     // the coordinator was lost between the way back and the round that deals out what was the leaver's
 	taken    map[partition]taken
+	expelled map[string]bool // members of the new protocol's group that have been, and are not
 }
 
-// taken is what Kafka's conversion takes from under a member: a COOPERATIVE one that is to give it up, by the classic plan, and does not know
-// yet, or is about to, in its callback. The coordinator knows what is assigned, and not who has it still, and the member has no way to say so.
+// taken is what is taken from under a member. Kafka's conversion takes what a COOPERATIVE one is to give up, by the classic plan, and does not know
+// yet, or is about to, in its callback: the coordinator knows what is assigned, and not who has it still, and the member has no way to
+// say so. And whoever was expelled from a group of the new protocol, and joins again as if nothing were, has what others were given; ours find out
+// by the clock, and lose it.
 type taken struct {
 	from *incarnation
 	*place
+	back bool // it was expelled, and is let in again
 }
 
 // takes sees a conversion.
@@ -33,7 +37,7 @@ func (j *judge) takes(g *modern) {
 		for at, pos := range p.now.places {
 			m := g.holder(membership.TopicPartition{Topic: at.topic, Partition: at.index})
 			if l := j.ids[p.now.brain.Generation().Member]; m == nil || l == nil || l != j.ids[m.ID] {
-				j.taken[at] = taken{p.now, pos}
+				j.taken[at] = taken{from: p.now, place: pos}
 			}
 		}
 	}
@@ -42,12 +46,32 @@ func (j *judge) takes(g *modern) {
 // isTaken says that it was taken from under a member, which may still go on with it and commit.
 func (j *judge) isTaken(at partition, from *incarnation) bool {
 	t, has := j.taken[at]
-	return has && t.from == from && !j.w.seams.strict
+	return has && t.from == from && !j.w.seams.strict && !(t.back && from.spec.ours())
 }
 
 // stillHas says that it is there and was taken from under it.
 func (j *judge) stillHas(at partition, from *incarnation) bool {
-	return j.isTaken(at, from) && j.taken[at].place == from.places[at]
+	t, has := j.taken[at]
+	return has && t.from == from && t.place == from.places[at] && !j.w.seams.strict
+}
+
+// letsIn looks for members that were expelled and are there again under the same name.
+func (j *judge) letsIn(g *modern) {
+	if j.modern != nil {
+		for _, m := range j.modern.Members {
+			j.expelled[m.ID] = g.member(m.ID) == nil
+		}
+	}
+	for _, m := range g.Members {
+		l := j.ids[m.ID]
+		if !m.classic() || !j.expelled[m.ID] || l == nil {
+			continue
+		}
+		delete(j.expelled, m.ID)
+		for at, pos := range l.of.places {
+			j.taken[at] = taken{from: l.of, place: pos, back: true}
+		}
+	}
 }
 
 // within says that a process is a member of the generation in force: it was told so, or is about to be.
@@ -74,6 +98,7 @@ func (j *judge) recordModern(value []byte) {
 		return
 	}
 	g := decodeModern(value)
+	j.letsIn(g)
 	j.modern, j.stranded = g, false
 	s := &snapshot{generation: g.Epoch, modern: true}
 	for _, m := range g.Members {

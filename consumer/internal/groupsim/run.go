@@ -37,7 +37,7 @@ func run(s *Script, seams seams, trace bool) *Result {
 		Clock: clock, script: s, seams: seams, logs: map[partition]*log{}, procs: map[string]*process{},
 		net: &simulation.Network{Clock: clock, Dice: simulation.NewDice(s.Seed, "network"), Lost: s.Lost, Twice: s.Twice, LateOnes: s.Late},
 	}
-	w.judge = judge{w: w, led: true, rows: map[string]int{}, ids: map[string]*life{}, lives: map[string]string{}}
+	w.judge = judge{w: w, led: true, rows: map[string]int{}, ids: map[string]*life{}, lives: map[string]string{}, migration: migration{taken: map[partition]taken{}, expelled: map[string]bool{}}}
 	for _, t := range s.Topics {
 		w.setTopic(t.Name, t.Partitions)
 	}

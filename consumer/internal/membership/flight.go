@@ -13,6 +13,7 @@ type flight struct {
 	call  *Call
 	tries int
 	retry time.Time // when to send again; zero: not
+	sent  time.Time
 	until time.Time // when asking what the group runs ends (R-C10)
 
 	strays []uint64  // JoinGroups whose answer names a member that has gone
@@ -29,7 +30,7 @@ func (f *flight) next() uint64 {
 
 // send sends the request that the phase waits for.
 func (m *Machine) send(req kmsg.Request) {
-	m.flight.id, m.flight.retry = m.flight.next(), time.Time{}
+	m.flight.id, m.flight.retry, m.flight.sent = m.flight.next(), time.Time{}, m.now
 	m.out.Requests = append(m.out.Requests, Request{m.flight.id, req})
 }
 

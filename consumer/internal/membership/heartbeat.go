@@ -10,6 +10,7 @@ import (
 // heartbeat is the one under way, or when the next is due.
 type heartbeat struct {
 	id         uint64
+	at         time.Time
 	next       time.Time
 	pause      time.Duration // that was between the last one and this
 	generation int32
@@ -49,7 +50,7 @@ func (m *Machine) heartbeat() {
 	}
 	req := kmsg.NewPtrHeartbeatRequest()
 	req.Group, req.Generation, req.MemberID, req.InstanceID = m.cfg.Group, m.generation, m.member, nullable(m.cfg.InstanceID)
-	m.beat = heartbeat{id: m.flight.next(), generation: m.generation, member: m.member, pause: m.beat.pause}
+	m.beat = heartbeat{id: m.flight.next(), at: m.now, generation: m.generation, member: m.member, pause: m.beat.pause}
 	m.out.Requests = append(m.out.Requests, Request{m.beat.id, req})
 }
 
@@ -67,7 +68,10 @@ func (m *Machine) beaten(in Answered) {
 		return // it was about who the member is not any more
 	}
 	switch err := kerr.TypedErrorForCode(resp.ErrorCode); err {
+	case nil:
+		m.seen = sent.at
 	case kerr.RebalanceInProgress:
+		m.seen = sent.at
 		if m.phase == steady {
 			m.prepare("the group rebalances")
 		}

@@ -31,6 +31,7 @@ func (m *Machine) joined(resp *kmsg.JoinGroupResponse) {
 		return
 	}
 	m.forgotten = m.missed(resp)
+	m.seen = m.flight.sent
 	if m.forgotten || m.generation < 0 {
 		m.since = resp.Generation
 	}
@@ -63,10 +64,18 @@ func (m *Machine) joined(resp *kmsg.JoinGroupResponse) {
 
 // missed says that the group has had rounds without this member, which may have given away what it owns. A static member that
 // misses a round stays in the group, so that the broker says nothing (R-C23); in the name of the new generation it would take
-// commits of partitions that are somebody else's. Dynamic members are expelled. A group without a leader is one of the new
-// protocol (KIP-848), whose generations skip numbers and whose broker gives nothing away before it is given up.
+// commits of partitions that are somebody else's. Dynamic members are expelled, and are not known any more.
+//
+// A group without a leader is one of the new protocol (KIP-848). Its generations skip numbers, and its broker gives nothing away before it is given up;
+// but it takes whoever was expelled for a new member of the same name, without a word (R-H8). So a member that may have been, since its session is
+// over, has to draw the conclusion itself.
 func (m *Machine) missed(resp *kmsg.JoinGroupResponse) bool {
-	if m.cfg.InstanceID == "" || resp.LeaderID == "" || len(m.owned) == 0 {
+	switch {
+	case len(m.owned) == 0:
+		return false
+	case resp.LeaderID == "":
+		return !m.now.Before(m.seen.Add(m.cfg.SessionTimeout))
+	case m.cfg.InstanceID == "":
 		return false
 	}
 	next := m.generation + 1

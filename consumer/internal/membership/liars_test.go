@@ -69,6 +69,27 @@ func TestAGroupThatRefusesAndIsSaidToBeDead(t *testing.T) {
 	l.joins(1, "roundrobin").isGiven("t-0").ends().did("sync generation 1, plan of 0", "start [t-0]", "call assigned [t-0]")
 }
 
+// R-H8, R-C23: a group of the new protocol takes a member that it has expelled for a new one of the same name. Whose session may be over when it is let
+// in counts what it had as lost; whose is not keeps it.
+func TestLetInAgainByAGroupWithoutALeader(t *testing.T) {
+	const session = 9 * time.Second
+	leaderless := func() *kmsg.JoinGroupResponse {
+		resp, name := kmsg.NewPtrJoinGroupResponse(), cs
+		resp.Generation, resp.Protocol, resp.MemberID = 7, &name, "m"
+		return resp
+	}
+	after := func(d time.Duration) *life {
+		l := newLife(t, Config{SessionTimeout: session}).settles(cs, "t-0").beats(kerr.RebalanceInProgress)
+		l.log = nil
+		return l.passes(d).gets("join", leaderless())
+	}
+	after(session - time.Millisecond).did("sync generation 7, plan of 0")
+	l := after(session).did("stop [t-0]", "call lost [t-0]")
+	l.log = nil
+	l.ends().gets("join", leaderless()).isGiven("t-1").ends()
+	l.did(`join as "m" with [cooperative-sticky range], owning [] of generation 7`, "sync generation 7, plan of 0", "start [t-1]", "call assigned [t-1]")
+}
+
 // R-H7, R-H9: the group has been converted since it was joined, and does not know the name under which the member syncs. It joins again, in peace, and a
 // broker that goes on like that is not asked without a pause.
 func TestASyncUnderANameThatIsNotSelectedAnyMore(t *testing.T) {

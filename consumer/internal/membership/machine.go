@@ -51,6 +51,8 @@ type Machine struct {
 	climbed     int  // rounds in a row that would let it be so
 	forgotten   bool // the group has gone on without the member: what it owns is lost
 
+	seen time.Time // when the member was in the group for certain: when that was sent which the broker has answered as to a member
+
 	known  [][]byte // what the member was last told that others publish
 	gone   [][]byte // and by others who are gone
 	looked bool     // it has seen who was there when it came

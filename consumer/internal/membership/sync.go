@@ -38,6 +38,7 @@ func (m *Machine) synced(resp *kmsg.SyncGroupResponse) {
 		m.fail(fmt.Errorf("reading the assignment of group %q: %w", m.cfg.Group, err))
 		return
 	}
+	m.seen = m.flight.sent
 	m.assigned(a)
 }
 
