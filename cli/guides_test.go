@@ -12,9 +12,9 @@ import (
 // onKafka are sessions at another broker than Skein; interop goes through them.
 const onKafka = "at Apache Kafka"
 
-// TestTheGuideToUpgradesIsTrue goes through every session of the guide, at a broker of our own, each at a new one.
-func TestTheGuideToUpgradesIsTrue(t *testing.T) {
-	text, err := os.ReadFile("../docs/guide/upgrade.md")
+func sessionsOf(t *testing.T, page string) []transcript.Session {
+	t.Helper()
+	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,12 @@ func TestTheGuideToUpgradesIsTrue(t *testing.T) {
 	if err != nil || len(sessions) == 0 {
 		t.Fatalf("%d sessions, %v", len(sessions), err)
 	}
-	for _, s := range sessions {
+	return sessions
+}
+
+// TestTheGuideToUpgradesIsTrue goes through every session of the guide, at a broker of our own, each at a new one.
+func TestTheGuideToUpgradesIsTrue(t *testing.T) {
+	for _, s := range sessionsOf(t, "../docs/guide/upgrade.md") {
 		if s.Title == onKafka {
 			continue
 		}
@@ -38,15 +43,7 @@ func TestTheGuideToUpgradesIsTrue(t *testing.T) {
 
 // TestTheGuideToExactlyOnceIsTrue goes through its sessions, at a broker where a worker has a transaction open.
 func TestTheGuideToExactlyOnceIsTrue(t *testing.T) {
-	text, err := os.ReadFile("../docs/guide/exactly-once.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	sessions, err := transcript.Parse(string(text))
-	if err != nil || len(sessions) == 0 {
-		t.Fatalf("%d sessions, %v", len(sessions), err)
-	}
-	for _, s := range sessions {
+	for _, s := range sessionsOf(t, "../docs/guide/exactly-once.md") {
 		t.Run(fmt.Sprint("line ", s.Line), func(t *testing.T) {
 			g := &guide{cluster: startGroupCluster(t)}
 			g.do("topic", "create", "invoices")

@@ -111,6 +111,13 @@ func (w *world) config() Config {
 	}
 }
 
+// named is the configuration of a static member.
+func (w *world) named(id string) Config {
+	cfg := w.config()
+	cfg.InstanceID = id
+	return cfg
+}
+
 func (w *world) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -231,14 +231,9 @@ func TestNetworkGoes(t *testing.T) {
 func TestStaticMemberRestarts(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.topic("t", 2)
-		named := func(id string) Config {
-			cfg := w.config()
-			cfg.InstanceID = id
-			return cfg
-		}
-		a := w.member("a", named("one"), "t")
+		a := w.member("a", w.named("one"), "t")
 		pass(5 * time.Second)
-		b := w.member("b", named("two"), "t")
+		b := w.member("b", w.named("two"), "t")
 		pass(20 * time.Second)
 		b.forget("assigned []")
 		b.did("assigned [t-1]")
@@ -246,7 +241,7 @@ func TestStaticMemberRestarts(t *testing.T) {
 		b.close()
 		b.did("revoked [t-1]")
 		pass(5 * time.Second)
-		again := w.member("b", named("two"), "t")
+		again := w.member("b", w.named("two"), "t")
 		pass(10 * time.Second)
 		again.did("assigned [t-1]")
 		if g := a.GroupMetadata().Generation; g != generation {
@@ -261,8 +256,7 @@ func TestStaticMemberRestarts(t *testing.T) {
 func TestStaticMemberFenced(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.topic("t", 1)
-		cfg := w.config()
-		cfg.InstanceID = "one"
+		cfg := w.named("one")
 		a := w.idler("a", cfg, "t")
 		a.pollsFor(10 * time.Second)
 		b := w.member("b", cfg, "t")
@@ -310,8 +304,7 @@ func TestClosingBeforeBeingNamed(t *testing.T) {
 func TestStaticMemberOfAnOldBroker(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.topic("t", 1)
-		cfg := w.config()
-		cfg.InstanceID = "one"
+		cfg := w.named("one")
 		cfg.Cluster.Options = []kgo.Opt{kgo.MaxVersions(kversion.V2_2_0())}
 		a := w.idler("a", cfg, "t")
 		var refused *JoinError

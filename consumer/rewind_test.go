@@ -13,7 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// polled polls until it has n records, and returns the offsets of them, or how many it has after a while.
+// offsets polls until it has n records, and returns the offsets of them, or how many it has after a while.
 func (m *member) offsets(n int) (list []int64) {
 	m.w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)

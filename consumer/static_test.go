@@ -18,28 +18,23 @@ func TestStaticMembersComeBackToWhatHasChanged(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.topic("t", 2)
 		w.topic("u", 1)
-		named := func(id string) Config {
-			cfg := w.config()
-			cfg.InstanceID = id
-			return cfg
-		}
-		leader := w.member("leader", named("one"), "t")
+		leader := w.member("leader", w.named("one"), "t")
 		pass(5 * time.Second)
-		other := w.member("other", named("two"), "t")
+		other := w.member("other", w.named("two"), "t")
 		pass(20 * time.Second)
 		leader.close()
 		if _, err := kadm.NewClient(w.admin).CreatePartitions(context.Background(), 2, "t"); err != nil {
 			t.Fatal(err)
 		}
 		pass(3 * time.Second)
-		leader = w.member("leader", named("one"), "t")
+		leader = w.member("leader", w.named("one"), "t")
 		pass(20 * time.Second)
 		if n := len(leader.Assignment()) + len(other.Assignment()); n != 4 {
 			t.Errorf("%d of 4 partitions have an owner", n)
 		}
 		other.close()
 		pass(3 * time.Second)
-		other = w.member("other", named("two"), "t", "u")
+		other = w.member("other", w.named("two"), "t", "u")
 		pass(20 * time.Second)
 		if n := len(leader.Assignment()) + len(other.Assignment()); n != 5 {
 			t.Errorf("%d of 5 partitions have an owner", n)
@@ -54,8 +49,7 @@ func TestStaticMembersComeBackToWhatHasChanged(t *testing.T) {
 func TestAStaticMemberSubscribesAgain(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.topic("t", 2)
-		cfg := w.config()
-		cfg.InstanceID = "one"
+		cfg := w.named("one")
 		a := w.idler("a", cfg, "t")
 		again := func(away time.Duration) (id string) {
 			w.ok(a.Unsubscribe(context.Background()))
