@@ -78,7 +78,7 @@ var rooms = map[string]room{
 	"client":                             {Others: []string{kgo, kmsg, sasl}},
 	"consumer":                           {Rooms: []string{"assign", "client", "consumer/internal/*", "internal/roster"}, Others: []string{kgo, kmsg, kerr, kversion}},
 	"consumer/internal/acks":             {Pure: true},
-	"consumer/internal/eossim":           {Pure: true, Rooms: []string{"assign", "consumer/internal/eossim/*", "consumer/internal/membership", "internal/machine", "internal/simulation", "internal/transaction", "internal/work"}, Others: []string{kmsg, kerr}},
+	"consumer/internal/eossim":           {Pure: true, Rooms: []string{"assign", "consumer/internal/eossim/*", "consumer/internal/membership", "internal/fence", "internal/machine", "internal/simulation", "internal/transaction", "internal/work"}, Others: []string{kmsg, kerr}},
 	"consumer/internal/eossim/cluster":   {Pure: true, Rooms: []string{"assign", "internal/group", "internal/machine", "internal/simulation", "internal/txn"}, Others: []string{kmsg, kerr}},
 	"consumer/internal/eossim/transport": {Pure: true, Rooms: []string{"consumer/internal/eossim/cluster", "internal/simulation"}, Others: []string{kmsg, kerr}},
 	"consumer/internal/figures":          {Pure: true},

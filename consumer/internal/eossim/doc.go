@@ -9,5 +9,6 @@
 //
 // What must hold in every run is in judge.go: the effect of each input is in the committed output once, the group's offsets are at the end of
 // the input and never move back, nobody commits for a partition that is another's, no position passes a transaction that is not decided,
-// and when the faults have ended everything comes to its end and nothing is left open.
+// and when the faults have ended everything comes to its end and nothing is left open. Who leads the group fences nobody that is in the round, and
+// what a member leaves open that dies while all else is well ([Deaths]) is ended soon after its session, though the broker would not do it.
 package eossim

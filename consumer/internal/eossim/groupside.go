@@ -40,6 +40,9 @@ func (m *member) take(out membership.Output) {
 	for _, r := range out.Requests {
 		m.request(r)
 	}
+	if r := out.Roster; r != nil {
+		m.misses(r.Present, r.Missing, r.Instances)
+	}
 	if len(out.Want) > 0 {
 		m.life.Later(simulation.Distance(m.dice), func() { m.feed(membership.Metadata{Topics: m.known()}) })
 	}
@@ -82,6 +85,7 @@ func (m *member) request(r membership.Request) {
 		in := membership.Answered{ID: r.ID, Err: err}
 		if err == nil {
 			in.Response = resp.(kmsg.Response)
+			m.fencing.hears(in.Response)
 			if m.w.Tracing() {
 				m.w.Say("%s hears %s", m.name(), tell(resp))
 			}

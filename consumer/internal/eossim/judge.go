@@ -41,11 +41,12 @@ type applied struct {
 type Counts struct {
 	Effects, Letters, Generations                           int
 	Committed, Aborted, Unknown, Moved, Lost, Refused, Late int // transactions, by what their members were told
+	Fenced, Died                                            int // attempts to fence somebody, and deaths with an open transaction
 }
 
 // Violation is something that must never be.
 type Violation struct {
-	Kind string // twice, lost, ghost, back, ahead, zombie, told, fatal, liveness
+	Kind string // twice, lost, ghost, back, ahead, zombie, told, fatal, liveness, fenced, held
 	Text string
 }
 

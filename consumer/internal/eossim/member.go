@@ -9,6 +9,7 @@ import (
 	"github.com/skeinstream/skein/assign"
 	"github.com/skeinstream/skein/consumer/internal/eossim/cluster"
 	"github.com/skeinstream/skein/consumer/internal/membership"
+	"github.com/skeinstream/skein/internal/fence"
 	"github.com/skeinstream/skein/internal/simulation"
 	"github.com/skeinstream/skein/internal/work"
 )
@@ -23,9 +24,10 @@ type member struct {
 	life   *simulation.Life
 	dice   *simulation.Dice
 
-	group groupside
-	loop  loop
-	prod  *producing
+	group   groupside
+	loop    loop
+	prod    *producing
+	fencing fencing
 
 	places     map[partition]*place
 	connection uint64
@@ -42,7 +44,8 @@ func newMember(p *process) *member {
 		p: p, w: p.w, called: fmt.Sprintf("%s.%d", p.name, p.count), spec: p.spec, id: p.transactionalID(), life: p.w.net.Live(), dice: p.dice, places: map[partition]*place{},
 	}
 	m.connect()
-	m.group.brain = p.spec.membership()
+	m.fencing.machine = fence.New(fence.Config{Self: m.id, Patience: m.w.script.timeout()})
+	m.group.brain = p.spec.membership(m.publishes())
 	m.loop.machine = work.New(work.Config{
 		Interval: 100 * time.Millisecond, Timeout: transactionTimeout, Look: time.Second, Retries: 2, Skip: true,
 		Backoff: 100 * time.Millisecond, BackoffMax: time.Second,

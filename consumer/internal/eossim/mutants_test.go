@@ -60,6 +60,16 @@ func TestNoWayBackAfterAborts(t *testing.T) {
 	hunt(t, seams{stays: true}, Plan, "lost")
 }
 
+// Nobody ends what the dead have open.
+func TestNobodyIsFenced(t *testing.T) {
+	hunt(t, seams{spares: true}, Deaths, "held")
+}
+
+// A static member that publishes nothing any more, with the id of one that did, is taken for dead.
+func TestNamesThatAreNotLookedAt(t *testing.T) {
+	hunt(t, seams{nameless: true}, Plan, "fenced")
+}
+
 // Where a group is, and what there is, is read before it is decided (R-F18, R-D21).
 func TestReadUncommitted(t *testing.T) {
 	hunt(t, seams{dirty: true}, Plan, "ghost", "ahead", "twice")

@@ -2,6 +2,7 @@ package eossim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ func Plan(seed uint64) *Script {
 	s.Lost, s.Twice, s.Late = simulation.Pick(d, 0, 0, 3, 15), simulation.Pick(d, 0, 0, 3, 20), simulation.Pick(d, 0, 0, 2, 10)
 	s.Slow, s.Poison = simulation.Pick(d, 0, 0, 5, 20), simulation.Pick(d, 0, 0, 5, 30)
 	s.Expire, s.Tries = simulation.Pick(d, 0, 0, 0, 10), simulation.Pick(d, 1, 2, 5)
+	s.Fencing, s.Timeout = d.N(3) > 0, timeout
 	s.Topics = []simulation.Topic{{Name: "t", Partitions: int32(1 + d.N(5))}}
 	p := &planner{d: d, s: s}
 	simulation.Pick(d, upgrades, bounces, bounces, statics)(p)
@@ -103,8 +105,44 @@ func statics(p *planner) {
 	}
 	for range 1 + p.d.N(4) {
 		p.settle()
-		p.line("%s %s", simulation.Pick(p.d, "bounce", "kill", "kill", "twin"), simulation.Pick(p.d, p.names...))
+		what, how := simulation.Pick(p.d, "bounce", "kill", "kill", "twin"), ""
+		if what != "twin" { // an earlier program, and the way back
+			how = simulation.Pick(p.d, "", "", "mute", "mute=no")
+		}
+		p.line("%s %s %s", what, simulation.Pick(p.d, p.names...), how)
 	}
+}
+
+// Deaths is a script in which members die for good, one after the other and while all else is well. The broker ends nothing by itself.
+func Deaths(seed uint64) *Script {
+	d := simulation.NewDice(seed, "deaths")
+	s := &Script{Script: simulation.Script{Seed: seed, Broker: simulation.Pick(d, "skein", "kafka")}, Version: simulation.Pick(d, 1, 2), Tries: 5}
+	s.Fencing, s.Timeout = true, 900
+	s.Topics = []simulation.Topic{{Name: "t", Partitions: int32(3 + d.N(4))}}
+	p := &planner{d: d, s: s}
+	for n := range 3 + d.N(2) {
+		p.join(simulation.Pick(d, cooperative, cooperative, eager) + simulation.Pick(d, "", fmt.Sprintf(" instance=i%d", n)))
+		p.wait(0, time.Second)
+	}
+	alive := slices.Clone(p.names)
+	for len(alive) > 1 {
+		p.wait(15*time.Second, 20*time.Second)
+		at := d.N(len(alive))
+		p.line("die %s", alive[at])
+		alive = slices.Delete(alive, at, at+1)
+		if d.N(3) == 0 {
+			p.wait(0, time.Second)
+			p.join(cooperative)
+			alive = append(alive, p.names[len(p.names)-1])
+		}
+		if len(p.names) > 6 {
+			break
+		}
+	}
+	p.wait(held+2*time.Second, held+4*time.Second)
+	s.Calm = p.now.Round(time.Millisecond)
+	s.Sort()
+	return s
 }
 
 // faults strews what goes wrong over the life of a script.

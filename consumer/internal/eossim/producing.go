@@ -44,7 +44,7 @@ func (p *producing) renew() {
 	m := p.m
 	p.connect()
 	p.client = transport.New(transport.Config{
-		TransactionalID: m.id, Timeout: transactionTimeout, Version2: m.w.script.Version == 2, Tries: max(1, m.w.script.Tries),
+		TransactionalID: m.id, Timeout: m.w.script.timeout(), Version2: m.w.script.Version == 2, Tries: max(1, m.w.script.Tries),
 		Clock: m.w.Clock, Life: m.life, Dice: m.dice, Send: p.send,
 	})
 }
@@ -313,7 +313,7 @@ func (p *producing) request(s transaction.Step) kmsg.Request {
 	case transaction.Fence:
 		req := kmsg.NewPtrInitProducerIDRequest()
 		req.Version, req.TransactionalID, req.ProducerID, req.ProducerEpoch = 4, &id, s.ID, s.Epoch
-		req.TransactionTimeoutMillis = int32(transactionTimeout.Milliseconds())
+		req.TransactionTimeoutMillis = int32(p.m.w.script.timeout().Milliseconds())
 		return req
 	}
 	return p.offsets(s)

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kmsg"
-
 	"github.com/skeinstream/skein/consumer/internal/eossim/cluster"
 	"github.com/skeinstream/skein/consumer/internal/membership"
 	"github.com/skeinstream/skein/internal/transaction"
@@ -30,6 +28,8 @@ type seams struct {
 	stays        bool                                            // nothing goes back after an abort
 	cached       bool                                            // commits are in the name of the first generation
 	dirty        bool                                            // records of transactions that are not decided are read
+	spares       bool                                            // nobody is fenced
+	nameless     bool                                            // instance ids are not looked at before that
 }
 
 // Run lives through a script. Trace has it written down, which takes a while.
@@ -177,6 +177,10 @@ func (w *world) doTo(p *process, words []string) {
 	case "close":
 		p.over = true
 		p.stop()
+	case "die":
+		p.over = true
+		p.kill()
+		w.judge.dies(m)
 	case "freeze":
 		long, _ := time.ParseDuration(rest[0])
 		m.life.Freeze(long, func() {})
@@ -191,10 +195,12 @@ func (w *world) doTo(p *process, words []string) {
 
 // fence takes a transactional id, as an operator does who fences its producers.
 func (w *world) fence(id string) {
-	req := kmsg.NewPtrInitProducerIDRequest()
-	req.Version, req.TransactionalID, req.ProducerID, req.ProducerEpoch = 4, &id, -1, -1
-	req.TransactionTimeoutMillis = int32(transactionTimeout.Milliseconds())
-	w.cluster.Ask(cluster.Client{Life: w.net.Live(), ID: "operator"}, req, func(resp any) {
+	w.cluster.Ask(w.somebody(), w.fencingOf(id), func(resp any) {
 		w.Say("the operator hears %s", tell(resp))
 	})
+}
+
+// somebody is no member.
+func (w *world) somebody() cluster.Client {
+	return cluster.Client{Life: w.net.Live(), ID: "operator"}
 }

@@ -22,13 +22,14 @@ func (t *tally) add(c Counts) {
 	for _, p := range [][2]*int{
 		{&t.Effects, &c.Effects}, {&t.Letters, &c.Letters}, {&t.Generations, &c.Generations}, {&t.Committed, &c.Committed}, {&t.Aborted, &c.Aborted},
 		{&t.Unknown, &c.Unknown}, {&t.Moved, &c.Moved}, {&t.Lost, &c.Lost}, {&t.Refused, &c.Refused}, {&t.Late, &c.Late},
+		{&t.Fenced, &c.Fenced}, {&t.Died, &c.Died},
 	} {
 		*p[0] += *p[1]
 	}
 }
 
 // sweep runs seeds one after the other, two at a time. What fails is shrunk and shown.
-func sweep(t *testing.T, from, count uint64, progress func(done uint64)) *tally {
+func sweep(t *testing.T, plan func(uint64) *Script, from, count uint64, progress func(done uint64)) *tally {
 	var (
 		all    tally
 		next   atomic.Uint64
@@ -38,7 +39,7 @@ func sweep(t *testing.T, from, count uint64, progress func(done uint64)) *tally 
 	for range 2 {
 		both.Go(func() {
 			for n := next.Add(1) - 1; n < count && failed.Load() < 3; n = next.Add(1) - 1 {
-				s := Plan(from + n)
+				s := plan(from + n)
 				r := Run(s, false)
 				if len(r.Violations) > 0 {
 					failed.Add(1)
@@ -86,14 +87,24 @@ func TestExactlyOnce(t *testing.T) {
 		count = number(t, long)
 	}
 	began := time.Now()
-	all := sweep(t, from, count, func(done uint64) {
+	all := sweep(t, Plan, from, count, func(done uint64) {
 		if long != "" && done%1000 == 0 {
 			fmt.Fprintf(os.Stderr, "%d seeds in %v; go on with SKEIN_SIM_FROM=%d\n", done, time.Since(began).Round(time.Second), from+done)
 		}
 	})
 	t.Logf("%+v", all.Counts)
-	if c := all.Counts; count >= 1500 && (c.Letters == 0 || c.Aborted == 0 || c.Unknown == 0 || c.Moved == 0 || c.Lost == 0 || c.Late == 0) {
+	if c := all.Counts; count >= 1500 && (c.Letters == 0 || c.Aborted == 0 || c.Unknown == 0 || c.Moved == 0 || c.Lost == 0 || c.Late == 0 || c.Fenced == 0) {
 		t.Error("no run came through one of these")
+	}
+}
+
+// Members die for good, also those that lead, with transactions open that nobody but a survivor ends: readers wait for no longer than it takes the
+// group to go on without them (R-F8).
+func TestDeaths(t *testing.T) {
+	all := sweep(t, Deaths, 1, seeds()/5, func(uint64) {})
+	t.Logf("%+v", all.Counts)
+	if all.Died < int(seeds()/100) {
+		t.Errorf("only %d had a transaction open", all.Died)
 	}
 }
 

@@ -14,6 +14,7 @@ type spec struct {
 	list     []string // what it offers, the preferred assignor first
 	instance string
 	static   bool // one rebalance protocol for its whole life, as Kafka's consumers
+	mute     bool // it tells nobody its transactional id, and fences nobody
 }
 
 // The times of all members: short, so that what comes of them happens often.
@@ -21,7 +22,8 @@ const (
 	session            = 6 * time.Second
 	heartbeat          = 2 * time.Second
 	pollMax            = 12 * time.Second
-	transactionTimeout = 8 * time.Second
+	transactionTimeout = timeout * time.Second
+	timeout            = 8
 	groupName          = "g"
 )
 
@@ -35,6 +37,8 @@ func parseSpec(words []string, was spec) (spec, error) {
 			s.instance = value
 		case "static":
 			s.static = true
+		case "mute":
+			s.mute = value != "no"
 		default:
 			s.list = strings.Split(w, ",")
 			for _, name := range s.list {
@@ -55,6 +59,9 @@ func (s spec) words() string {
 	if s.static {
 		text += " static"
 	}
+	if s.mute {
+		text += " mute"
+	}
 	return text
 }
 
@@ -67,14 +74,14 @@ func assignorOf(name string) assign.Assignor {
 	return nil
 }
 
-func (s spec) membership() *membership.Machine {
+func (s spec) membership(publish []byte) *membership.Machine {
 	var list []assign.Assignor
 	for _, name := range s.list {
 		list = append(list, assignorOf(name))
 	}
 	m, err := membership.New(membership.Config{
 		Group: groupName, InstanceID: s.instance, Assignors: list, Static: s.static,
-		SessionTimeout: session, PollInterval: pollMax, HeartbeatInterval: heartbeat,
+		SessionTimeout: session, PollInterval: pollMax, HeartbeatInterval: heartbeat, Publish: publish,
 	})
 	if err != nil {
 		panic("eossim: " + err.Error())
