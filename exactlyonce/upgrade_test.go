@@ -111,7 +111,7 @@ func TestTheGroupIsAskedWhenTheIDIsHad(t *testing.T) {
 	})
 }
 
-// R-F5, R-F14: on a broker that knows no generations in transactions the loop does not begin, and says what to do.
+// R-F5, R-F14, R-F15: on a broker that knows no generations in transactions the loop does not begin, and says what to do.
 func TestOldBrokersAreRefusedAtOnce(t *testing.T) {
 	for _, producers := range []exactlyonce.Producers{exactlyonce.OnePerMember, exactlyonce.OnePerPartition} {
 		inTown(t, "2.4", 1, func(w *town) {
