@@ -23,7 +23,7 @@ type Consumer struct {
 	kafka  *kgo.Client
 	table  *table
 	desk   *desk
-	driver *driver // nil without a group
+	driver *driver
 
 	seat chan struct{} // Poll, Unsubscribe and Close, one at a time
 	tap  chan struct{} // what comes out of franz-go
