@@ -99,3 +99,30 @@ func TestANameThatIsInUseIsNotFenced(t *testing.T) {
 		}
 	})
 }
+
+// What static members publish costs them nothing of what they are for: a restart begins no round (R-B15), and what was told of the others is heard again.
+func TestAStaticRestartBeginsNoRound(t *testing.T) {
+	inFenceWorld(t, func(w *fenceWorld) {
+		a := w.static("a", "a", true)
+		fencePass(5 * time.Second)
+		b := w.static("b", "b", true)
+		fencePass(10 * time.Second)
+		before := a.GroupMetadata().Generation
+		b.dies()
+		fencePass(2 * time.Second)
+		again := w.static("b again", "b", true)
+		fencePass(10 * time.Second)
+		if got := again.GroupMetadata().Generation; got != before || a.GroupMetadata().Generation != before || len(again.Assignment()) != 2 {
+			t.Errorf("the generation was %d, and is %d; %v", before, got, again.Assignment())
+		}
+		a.begins()
+		a.dies() // who leads dies for good, and the one that came back knows of it
+		fencePass(fenceSession + 2*time.Second)
+		if w.open() {
+			t.Error("the transaction of the dead is open still")
+		}
+		for _, k := range []*fenceWorker{a, b, again} {
+			k.close()
+		}
+	})
+}
