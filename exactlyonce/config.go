@@ -144,7 +144,7 @@ func (c Config) checkProducer() error {
 	p := c.Producer
 	p.TransactionalID = cmp.Or(p.TransactionalID, "yet to be made")
 	if err := p.Check(); err != nil {
-		return fmt.Errorf("Producer: %w", err)
+		return fmt.Errorf("in Producer: %w", err)
 	}
 	return nil
 }
