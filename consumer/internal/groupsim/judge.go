@@ -74,7 +74,9 @@ func (j *judge) failedOver() {
 		}
 	}
 	j.generation = stored.generation
-	j.stranded = stored.converted
+	if j.stranded = stored.converted; j.stranded { // nobody remembers that a round was to come
+		stored.deals()
+	}
 	j.disturbed()
 }
 
@@ -197,6 +199,16 @@ type stored struct {
 	epoch int32 // that it has come to: the generation, in a classic group
 	claim bool  // it said that it owned something when it joined
 	given int
+	owns  []*log // that it was given
+}
+
+// deals gives partitions to those who have them by a plan.
+func (s *snapshot) deals() {
+	for _, m := range s.members {
+		for _, l := range m.owns {
+			l.given = m.id
+		}
+	}
 }
 
 // record sees what the coordinator stores.
@@ -220,7 +232,8 @@ func (j *judge) record(r machine.Record) {
 	}
 	j.changed(s)
 	j.goesBack(s)
-	if !s.converted {
+	if !s.converted { // else its plan is where members were on the way to, and the next round makes another
+		s.deals()
 		j.stableRow(j.last, s)
 	}
 	j.last, j.failover = s, false
@@ -239,11 +252,10 @@ func (j *judge) stored(s *snapshot, m *kmsg.GroupMetadataValueMember) stored {
 	if err != nil {
 		return out
 	}
-	goesBack := j.last != nil && j.last.modern // to a plan that its members have come to or not, and that the next round makes anew
 	for _, tp := range flat(a.Partitions) {
 		out.given++
-		if l := j.w.logs[partition{tp.Topic, tp.Partition}]; l != nil && !goesBack {
-			l.given = m.MemberID
+		if l := j.w.logs[partition{tp.Topic, tp.Partition}]; l != nil {
+			out.owns = append(out.owns, l)
 		}
 	}
 	return out
