@@ -111,7 +111,8 @@ type Listener struct {
 	// Revoked partitions are the member's until it returns: the last moment to commit them. Under EAGER assignors it is called at the start
 	// of each rebalance with all that is owned, if nothing; under COOPERATIVE ones only with what has to be given up.
 	Revoked func(ctx context.Context, r Rebalance) error
-	// Assigned is called at the end of each rebalance, with what is new, if nothing.
+	// Assigned is called at the end of each rebalance, with what is new, if nothing. To Committed, Rewind, SeekToBeginning and others, none are
+	// all: who hands r.Partitions on to them looks first whether there are any.
 	Assigned func(ctx context.Context, r Rebalance) error
 	// Lost partitions may be somebody else's already: no commit of them is taken. Nil has Revoked called in its place. It is never
 	// called with nothing.
