@@ -51,8 +51,8 @@ func again(t *testing.T, m *member) {
 	pass(5 * time.Second)
 }
 
-// Whoever leads sees who publishes, and misses each that has gone once: also one that led, and has told the others; and one that comes
-// and leads at once knows what they know.
+// Whoever leads sees who publishes, and misses each that has gone: also one that led, and has told the others; and one that comes and leads at once
+// knows what they know. In the next round that one is missed once more, since the leader may have died over it (R-F8), and then no more.
 func TestRosters(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.topic("t", 6)
@@ -68,6 +68,8 @@ func TestRosters(t *testing.T) {
 		pass(5 * time.Second)
 		c.are(t, "b: [b], missing [a]")
 		again(t, b)
+		c.are(t, "b: [b], missing [a]")
+		again(t, b)
 		c.are(t, "b: [b], missing []")
 		d := c.publisher(w, "d")
 		pass(5 * time.Second)
@@ -75,6 +77,8 @@ func TestRosters(t *testing.T) {
 		b.close()
 		plain.close()
 		pass(5 * time.Second)
+		c.are(t, "d: [d], missing [b]")
+		again(t, d)
 		c.are(t, "d: [d], missing [b]")
 		again(t, d)
 		c.are(t, "d: [d], missing []")
