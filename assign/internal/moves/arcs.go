@@ -5,6 +5,20 @@ import "github.com/skeinstream/skein/assign/internal/group"
 // The arcs out of a node are numbered from 0. Where flow can be taken back there
 // is an arc against it, at the price with its sign turned.
 
+// span returns which arcs out of v to look at: all of them, but for the keep arcs of a
+// source of which everything is kept, and those back from a hub that was sent nothing.
+// That is most arcs of most groups, and none of them carries anything.
+func (f *flow) span(v int32) (first, end int32) {
+	end = f.degree(v)
+	switch {
+	case v < f.members && f.spare[v] == 0:
+		first = f.p.Owners.Size(v)
+	case v >= f.hubs && v < f.blocks && f.spare[v] == 0:
+		end = f.p.Members.Size(v - f.hubs)
+	}
+	return first, end
+}
+
 // degree returns how many arcs leave v.
 func (f *flow) degree(v int32) int32 {
 	p := f.p
@@ -146,6 +160,7 @@ func (f *flow) send(v, i, n int32) {
 		h := v - f.hubs
 		if k := p.Members.Size(h); i >= k {
 			f.out.Through[f.sourcesOf.Items[f.sourcesOf.Start[h]+i-k]] -= n
+			f.spare[v] -= n
 		} else {
 			f.out.Taken[p.Members.Items[p.Members.Start[h]+i]] += n
 		}
@@ -160,8 +175,11 @@ func (f *flow) sendSource(s, i, n int32) {
 	switch {
 	case i < owners:
 		f.out.Kept[p.Owners.Start[s]+i] += n
+		f.spare[s] -= n
 	case i < owners+hubs:
-		f.out.Through[p.Hubs.Start[s]+i-owners] += n
+		at := p.Hubs.Start[s] + i - owners
+		f.out.Through[at] += n
+		f.spare[f.hubs+p.Hubs.Items[at]] += n
 	default:
 		f.out.Returned[s] += n
 	}
@@ -171,7 +189,9 @@ func (f *flow) sendMember(m, i, n int32) {
 	owners := f.ownersOf.Size(m)
 	switch {
 	case i < owners:
-		f.out.Kept[f.ownersOf.Items[f.ownersOf.Start[m]+i]] -= n
+		at := f.ownersOf.Start[m] + i
+		f.out.Kept[f.ownersOf.Items[at]] -= n
+		f.spare[f.ownerSource[at]] += n
 	case i == owners:
 		f.out.Taken[m] -= n
 	case i == owners+1:

@@ -112,12 +112,14 @@ type flow struct {
 	// should come in.
 	excess                []int32
 	members, hubs, blocks int32 // where these kinds begin
-	ownersOf              group.Lists
-	ownerSource           []int32
-	sourcesOf             group.Lists
-	hubSource             []int32
-	formerOf              group.Lists
-	inBlock               group.Lists
+	// spare is, by source, what of it is owned and not kept, and by hub what it is sent.
+	spare       []int32
+	ownersOf    group.Lists
+	ownerSource []int32
+	sourcesOf   group.Lists
+	hubSource   []int32
+	formerOf    group.Lists
+	inBlock     group.Lists
 	paths
 }
 
@@ -221,6 +223,20 @@ func (f *flow) reverse() {
 	f.inBlock = p.Invert(p.Block, p.Blocks)
 	if p.Former != nil {
 		f.formerOf = p.Invert(p.Former, len(p.Hub))
+	}
+	f.countSpare()
+}
+
+func (f *flow) countSpare() {
+	p := f.p
+	f.spare = p.Ints(int(f.blocks))
+	for s := range f.members {
+		for a := p.Owners.Start[s]; a < p.Owners.Start[s+1]; a++ {
+			f.spare[s] += p.Owned[a] - f.out.Kept[a]
+		}
+	}
+	for a, h := range p.Hubs.Items {
+		f.spare[f.hubs+h] += f.out.Through[a]
 	}
 }
 

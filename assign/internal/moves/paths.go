@@ -56,8 +56,8 @@ func (f *flow) reach() bool {
 		if f.sink >= 0 && depth >= f.sink {
 			break
 		}
-		degree := f.degree(v)
-		for i := f.seek(v, 0, degree, -1); i < degree; i = f.seek(v, i+1, degree, -1) {
+		first, end := f.span(v)
+		for i := f.seek(v, first, end, -1); i < end; i = f.seek(v, i+1, end, -1) {
 			to, room, price := f.arc(v, i)
 			if room == 0 || price+here != f.potential[to] {
 				continue
@@ -87,9 +87,9 @@ func (f *flow) push(v, limit int32) (sent int32) {
 		f.depth[v] = -1
 		return sent
 	}
-	for degree := f.degree(v); ; f.next[v]++ {
-		i := f.seek(v, f.next[v], degree, depth+1)
-		if f.next[v] = i; i >= degree {
+	for first, end := f.span(v); ; f.next[v]++ {
+		i := f.seek(v, max(first, f.next[v]), end, depth+1)
+		if f.next[v] = i; i >= end {
 			f.depth[v] = -1
 			return sent
 		}
@@ -109,10 +109,10 @@ func (f *flow) push(v, limit int32) (sent int32) {
 }
 
 // seek returns the next arc out of v, from arc i on, that leads to a node of the
-// given depth; degree, that of v, if there is none. Few arcs lead anywhere new: the
-// others are passed over quickly, a row at a time.
-func (f *flow) seek(v, i, degree, depth int32) int32 {
-	for i < degree {
+// given depth; end if there is none before. Few arcs lead anywhere new: the others
+// are passed over quickly, a row at a time.
+func (f *flow) seek(v, i, end, depth int32) int32 {
+	for i < end {
 		heads, offset := f.row(v, i)
 		for _, to := range heads {
 			if f.depth[to+offset] == depth {
@@ -163,7 +163,7 @@ func (f *flow) settle() (found int64, yes bool) {
 		if f.excess[v] < 0 {
 			return d, true
 		}
-		for i, degree := int32(0), f.degree(v); i < degree; {
+		for i, end := f.span(v); i < end; {
 			heads, offset := f.row(v, i)
 			for _, to := range heads {
 				if f.distance[to+offset] > d { // or no arc makes it nearer
