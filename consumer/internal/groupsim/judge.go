@@ -69,12 +69,16 @@ func (j *judge) failedOver() {
 		l.generation = -1
 	}
 	for _, m := range stored.members { // what was told and is not stored did not happen
+		if j.ids[m.id] == nil && m.of != nil { // its place was taken in a round that is forgotten
+			j.ids[m.id], j.lives[m.of.spec.instance] = &life{of: m.of}, m.id
+		}
 		if l := j.ids[m.id]; l != nil {
 			l.generation = m.epoch
 		}
 	}
 	j.generation = stored.generation
-	if j.stranded = stored.converted; j.stranded { // nobody remembers that a round was to come
+	j.stranded = stored.converted // nobody remembers that a round was to come
+	if !stored.modern {
 		stored.deals()
 	}
 	j.disturbed()
