@@ -80,15 +80,19 @@ func (h *hearing) order() []int32 {
 	return h.x.Members.Items
 }
 
+// hear hears what m says to own: mostly topics that it subscribes to, in the order of
+// their names, so that the next of these is tried first.
 func (h *hearing) hear(m int32) {
-	next := int32(0)
+	names, topics, next := h.x.names, h.x.Topics.Of(h.x.MemberClass[m]), 0
 	for i := range h.claims[m].owned {
 		o := &h.claims[m].owned[i]
-		t, known := h.x.find(o.Topic, next)
-		if !known {
+		t, known := group.None, next < len(topics) && names[topics[next]] == o.Topic
+		if known {
+			t = topics[next]
+			next++
+		} else if t, next, known = h.x.findAmong(topics, next, o.Topic); !known {
 			continue
 		}
-		next = follow(next, t)
 		base, end := h.x.Base[t], h.x.Base[t+1]
 		owner, n := h.c.owner[base:end], uint32(end-base)
 		mine := h.subscribed[t] == h.x.MemberClass[m]+1

@@ -294,6 +294,23 @@ func (x *index) find(name string, hint int32) (int32, bool) {
 	return x.lookUp(name)
 }
 
+// findAmong returns the place of a topic that is most likely among topics, those of a
+// member, there next or soon after; after is where the one behind it is looked for.
+func (x *index) findAmong(topics []int32, next int, name string) (place int32, after int, known bool) {
+	for i, t := range topics[next:min(next+fewNames, len(topics))] {
+		if x.names[t] == name {
+			return t, next + i + 1, true
+		}
+	}
+	if place, known = x.lookUp(name); !known {
+		return place, next, false
+	}
+	if after, _ = slices.BinarySearch(topics, place+1); after < next {
+		after = len(topics) // what the member has is in no order
+	}
+	return place, after, true
+}
+
 func (x *index) lookUp(name string) (int32, bool) {
 	if x.place != nil {
 		t, known := x.place[name]
