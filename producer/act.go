@@ -55,6 +55,7 @@ func (p *Producer) act(ctx context.Context, s transaction.Step) transaction.Answ
 	case transaction.Load:
 		return p.load(ctx)
 	case transaction.Open:
+		p.ended()
 		return transaction.Answer{Err: p.kafka.BeginTransaction()}
 	case transaction.Drain:
 		return transaction.Answer{Err: p.drain(ctx)}
@@ -74,10 +75,7 @@ func (p *Producer) act(ctx context.Context, s transaction.Step) transaction.Answ
 func (p *Producer) load(ctx context.Context) transaction.Answer {
 	id, epoch, err := p.kafka.ProducerID(ctx)
 	if err == nil && p.implicit == nil {
-		var implicit bool
-		if implicit, err = p.isImplicit(ctx); err == nil {
-			p.implicit = &implicit
-		}
+		err = p.meets(ctx)
 	}
 	if err != nil {
 		return transaction.Answer{Err: fmt.Errorf("asking for a producer id: %w", err)}

@@ -40,6 +40,10 @@ func (p *Producer) addOffsets(ctx context.Context, s transaction.Step) transacti
 
 func (p *Producer) commitOffsets(ctx context.Context, s transaction.Step) transaction.Answer {
 	at := coordinator{group: true, key: s.Group.Name}
+	if err := p.hears(ctx, s.Group.Name, s.Group.Offsets); err != nil {
+		return transaction.Answer{Err: unsent(err)}
+	}
+	p.hearing.offered[s.Group.Name] = s.Group.Offsets
 	req := capped{p.txnOffsetCommit(s), s.Version}
 	resp, err := p.ask(ctx, at, req)
 	if err != nil {

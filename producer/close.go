@@ -61,7 +61,9 @@ func (p *Producer) finish(ctx context.Context) error {
 	if p.machine == nil {
 		return p.Flush(ctx)
 	}
-	return p.ends(ctx, (*transaction.Machine).Close)
+	err := p.ends(ctx, (*transaction.Machine).Close)
+	p.leavesHeard(ctx)
+	return err
 }
 
 // isClosed waits until all has ended.

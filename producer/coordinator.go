@@ -124,21 +124,35 @@ func (p *Producer) has(ctx context.Context, at coordinator, req kmsg.Request, ve
 	return nil
 }
 
-// isImplicit says whether the cluster has KIP-890, and franz-go may speak it.
-func (p *Producer) isImplicit(ctx context.Context) (bool, error) {
+// meets finds out what may be relied on. Where nobody says whether offsets are stable, those of a predecessor are given time to become so, before
+// somebody asks for them.
+func (p *Producer) meets(ctx context.Context) error {
 	resp, err := p.versions(ctx, p.ownCoordinator())
 	if err != nil {
-		return false, err
+		return err
 	}
+	p.stable = p.newest(resp, int16(kmsg.OffsetFetch)) >= stableSince
+	if !p.stable {
+		if err := pause(ctx, unheardPause); err != nil {
+			return err
+		}
+	}
+	implicit := p.isImplicit(resp)
+	p.implicit = &implicit
+	return nil
+}
+
+// isImplicit says whether the cluster has KIP-890, and franz-go may speak it.
+func (p *Producer) isImplicit(resp *kmsg.ApiVersionsResponse) bool {
 	for key, version := range map[kmsg.Key]int16{kmsg.Produce: 12, kmsg.EndTxn: 5, kmsg.TxnOffsetCommit: 5} {
 		if p.newest(resp, int16(key)) < version {
-			return false, nil
+			return false
 		}
 	}
 	for _, f := range resp.FinalizedFeatures {
 		if f.Name == "transaction.version" && f.MaxVersionLevel >= 2 {
-			return true, nil
+			return true
 		}
 	}
-	return false, nil
+	return false
 }

@@ -38,8 +38,10 @@ type Producer struct {
 	coordinators map[coordinator]int32
 	canFence     map[string]bool // by group
 	implicit     *bool           // once it is known of the client of now
-	began        time.Time       // when the transaction was, zero while there is none
-	why          error           // it was not committed
+	stable       bool            // likewise: brokers say of offsets whether they are
+	hearing      hearing
+	began        time.Time // when the transaction was, zero while there is none
+	why          error     // it was not committed
 
 	mu      sync.Mutex
 	kafka   *kgo.Client
@@ -58,7 +60,7 @@ func New(cfg Config) (*Producer, error) {
 	p := &Producer{
 		cfg: cfg, log: cfg.Logger,
 		closed: make(chan struct{}), turn: make(chan struct{}, 1),
-		coordinators: map[coordinator]int32{}, canFence: map[string]bool{},
+		coordinators: map[coordinator]int32{}, canFence: map[string]bool{}, hearing: newHearing(), stable: true,
 	}
 	p.life, p.end = context.WithCancelCause(context.Background())
 	p.budget = newBudget(cfg.MaxBufferedRecords, cfg.MaxBufferedBytes, p.unlinger)

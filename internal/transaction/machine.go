@@ -137,6 +137,9 @@ func (m *Machine) Sent() int { return m.sent }
 // Committed says that the last transaction was.
 func (m *Machine) Committed() bool { return m.done }
 
+// Dead says that the producer has come to its end.
+func (m *Machine) Dead() bool { return m.state == fatal }
+
 // Failed is told of a record that was handed over and will not be written, and why.
 func (m *Machine) Failed(err error) {
 	if m.state != open {
