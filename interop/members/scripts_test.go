@@ -25,7 +25,7 @@ import (
 	"github.com/skeinstream/skein/interop/kafka"
 )
 
-// TestMain lets all scripts run at once: most of the time they wait.
+// TestMain lets all scripts run at once, on both brokers: most of the time they wait.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if err := flag.Set("test.parallel", "100"); err != nil {
@@ -59,6 +59,7 @@ func brokers() map[string]map[string]string {
 }
 
 func TestScriptsOnKafka(t *testing.T) {
+	t.Parallel()
 	addr := map[string]string{}
 	for first, settings := range brokers() {
 		addr[first] = target.Kafka(t, kafka.Options{Settings: settings}).Addr
@@ -67,6 +68,7 @@ func TestScriptsOnKafka(t *testing.T) {
 }
 
 func TestScriptsOnSkein(t *testing.T) {
+	t.Parallel()
 	addr := map[string]string{}
 	for first, settings := range brokers() {
 		b, err := skein.Start(t, skein.Options{Settings: settings})
