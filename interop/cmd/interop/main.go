@@ -10,7 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/skeinstream/skein/interop/internal/report"
@@ -44,7 +46,7 @@ func run(args []string) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	cmd := exec.Command("go", append([]string{"test", "-timeout", "30m", "-count=1", "./..."}, args...)...)
+	cmd := exec.Command("go", slices.Concat(test(), longest(), []string{"./..."}, args)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), report.EnvFile+"="+file, skein.EnvBinary+"="+built)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
@@ -54,6 +56,18 @@ func run(args []string) (int, error) {
 		return 1, err
 	}
 	return cmd.ProcessState.ExitCode(), show(file)
+}
+
+// test runs one room more than there are cores, and in each room more than the cores could: they wait for sessions to end and
+// for Java machines to start. What go vet has to say of tests, make vet has said.
+func test() []string {
+	return []string{"test", "-timeout", "30m", "-count=1", "-vet=off", "-p", strconv.Itoa(runtime.NumCPU() + 1), "-parallel", strconv.Itoa(2 * runtime.NumCPU())}
+}
+
+// longest are the rooms that take longest, to be begun first: else the last of them would run alone. Beside one that is busy
+// there is one that waits.
+func longest() []string {
+	return []string{"./exactlyonce", "./members", "./offsets", "./upgrade", "./differential", "./groups", "./corpus"}
 }
 
 // show prints the report of all packages, each line once, and the count.
