@@ -114,7 +114,7 @@ func (g Group) strange(t Target, names []string) Forecast {
 	}}
 }
 
-// toOrFromConsumer is about the new protocol (M23): the coordinator assigns, and no list counts.
+// toOrFromConsumer is about the new protocol (M23): the coordinator assigns, and lists count only for which classic members get in (R-H8).
 func (g Group) toOrFromConsumer(t Target) Forecast {
 	f := Forecast{Target: t, Verdict: Go, Rows: []string{"M23"}, Admitted: Yes, Safe: Yes}
 	switch {
@@ -125,7 +125,7 @@ func (g Group) toOrFromConsumer(t Target) Forecast {
 		f.Why = []string{"the group runs the new protocol already: the coordinator assigns, and what members list does not count"}
 	case g.Consumer:
 		f.Why = []string{
-			"a classic member gets into a group of the new protocol while its group.consumer.migration.policy allows it, whatever its list",
+			"a classic member gets into a group of the new protocol while its group.consumer.migration.policy allows it, and its list has a name that all other classic members list (else error 23); the broker's assignor plans",
 			"members that list an EAGER assignor give up everything at each rebalance, as ever",
 		}
 	default:
