@@ -86,13 +86,17 @@ func (a again) buries(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("starting a controller alone: %w", err)
 	}
-	defer alone.Kill()
-	return hasSaid(ctx, logIn(dir), "Fencing broker 1 ")
+	err = hasSaid(ctx, logIn(dir), "Fencing broker 1 ")
+	time.Sleep(fencingWritten)
+	return errors.Join(err, alone.Stop())
 }
+
+// fencingWritten is for what stands in the controller's log after it has said so.
+const fencingWritten = time.Second
 
 // hasSaid waits until a process has said something, or for as long as it would have been said in: a broker that was killed before it served is fenced already.
 func hasSaid(ctx context.Context, log, what string) error {
-	const patience = 10 * time.Second
+	const patience = 20 * time.Second
 	for since := time.Now(); time.Since(since) < patience; {
 		if said, err := os.ReadFile(log); err != nil || strings.Contains(string(said), what) {
 			return err
