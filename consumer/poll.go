@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -133,11 +134,57 @@ func (c *Consumer) buffered() kgo.Fetches {
 	return c.kafka.PollFetches(now)
 }
 
-// forget has franz-go fetch partitions no more. What it has of others is kept, since it forgets all when it forgets one (R-B5).
+// forget has franz-go fetch partitions no more. What it has of others is kept, since it forgets all when it forgets one (R-B5); but what it has of those
+// of which something is held already it fetches again: else whoever seeks again and again holds ever more.
 func (c *Consumer) forget(list []*partition) {
-	c.held = append(c.held, c.buffered()...)
+	come := c.buffered()
+	again := c.giveBack(come)
+	c.held = append(c.held, come...)
 	c.dropHeld(keys(list))
-	c.kafka.RemoveConsumePartitions(byTopic(keys(list)))
+	for _, p := range list {
+		delete(again, p.TopicPartition)
+	}
+	c.kafka.RemoveConsumePartitions(byTopic(slices.AppendSeq(keys(list), maps.Keys(again))))
+	c.fetchAgain(again)
+}
+
+// giveBack takes out of what has come the records of partitions of which something is held, and says which are the first of them.
+func (c *Consumer) giveBack(come kgo.Fetches) (first map[TopicPartition]int64) {
+	held := map[TopicPartition]bool{}
+	c.held.EachPartition(func(p kgo.FetchTopicPartition) {
+		if len(p.Records) > 0 {
+			held[TopicPartition{Topic: p.Topic, Partition: p.Partition}] = true
+		}
+	})
+	first = map[TopicPartition]int64{}
+	for _, f := range come {
+		for _, t := range f.Topics {
+			for i := range t.Partitions {
+				p := &t.Partitions[i]
+				tp := TopicPartition{Topic: t.Topic, Partition: p.Partition}
+				if !held[tp] || len(p.Records) == 0 {
+					continue
+				}
+				if _, is := first[tp]; !is {
+					first[tp] = p.Records[0].Offset
+				}
+				p.Records = nil
+			}
+		}
+	}
+	return first
+}
+
+// fetchAgain has partitions fetched that franz-go fetches no more, from some offsets on.
+func (c *Consumer) fetchAgain(from map[TopicPartition]int64) {
+	add := map[string]map[int32]kgo.Offset{}
+	for tp, at := range from {
+		if add[tp.Topic] == nil {
+			add[tp.Topic] = map[int32]kgo.Offset{}
+		}
+		add[tp.Topic][tp.Partition] = kgo.NewOffset().At(at)
+	}
+	c.kafka.AddConsumePartitions(add)
 }
 
 // dropHeld throws away what was fetched of partitions and not handed out. The tap is open.

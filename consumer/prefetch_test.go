@@ -48,6 +48,38 @@ func TestTheNextFetchDoesNotWaitForTheWork(t *testing.T) {
 	})
 }
 
+// What is held of a partition is bounded by one fetch, however often another one is sought: what franz-go has of it besides is fetched again, in
+// order, and none of it is lost.
+func TestSeeksHoldNoMoreAndMore(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.topic("t", 2)
+		w.writes("t", 0, 20)
+		w.writes("t", 1, 200)
+		cfg := w.config()
+		cfg.MaxPollRecords, cfg.Cluster.Options = 1, []kgo.Opt{kgo.FetchMaxPartitionBytes(512)}
+		r := w.idler("a", cfg, "t")
+		next, most := int64(0), 0
+		for next < 200 {
+			for record := range r.polled().Records() {
+				if record.Partition != 1 {
+					continue
+				}
+				if record.Offset != next {
+					t.Errorf("after %d comes %d", next-1, record.Offset)
+				}
+				next = record.Offset + 1
+			}
+			w.ok(r.Seek(tp("t", 0), 0))
+			pass(fetchMaxWait)
+			most = max(most, r.held.NumRecords())
+		}
+		if most > 20 { // one fetch is some 10 of each
+			t.Errorf("%d records were held", most)
+		}
+		r.close()
+	})
+}
+
 // What is held of a partition is handed out before what comes after it, though it was paused when the held was looked at last.
 func TestWhatIsHeldComesFirst(t *testing.T) {
 	inBubble(t, func(w *world) {
