@@ -122,6 +122,27 @@ func TestNonsenseOfTheFunctionEndsRun(t *testing.T) {
 	}
 }
 
+// No record is none, too, of a call that has returned: that ends Run, and not the goroutine that has sent it.
+func TestNoRecordAfterTheCall(t *testing.T) {
+	inBubble(t, 1, func(w *world) {
+		w.writes(3)
+		kept := make(chan *Out, 1)
+		n := w.runs("a", w.config(), func(_ context.Context, _ consumer.Batch, out *Out) error {
+			select {
+			case kept <- out:
+			default:
+			}
+			return nil
+		})
+		pass(5 * time.Second)
+		(<-kept).Send(nil)
+		w.writes(3)
+		if err := <-n.err; !errors.Is(err, errOutlived) {
+			w.t.Errorf("Run has returned %v", err)
+		}
+	})
+}
+
 // A consumer that is closed ends a Run that goes on after errors of Poll.
 func TestAConsumerThatIsClosedEndsRun(t *testing.T) {
 	inBubble(t, 1, func(w *world) {

@@ -25,15 +25,15 @@ type Out struct {
 // Send sends a record as part of the transaction. It waits for memory, and for nothing else; the record belongs to the producer from now on.
 // If it cannot be written the transaction is aborted, and the batch processed again.
 func (o *Out) Send(r *producer.Record) {
+	if r == nil {
+		r = new(producer.Record) // which fails, for it has no topic
+	}
 	if !o.enter() {
 		o.l.outlived.Store(true)
 		o.l.p.log.Error(errOutlived.Error(), "topic", r.Topic)
 		return
 	}
 	defer o.sending.Done()
-	if r == nil {
-		r = new(producer.Record) // which fails, for it has no topic
-	}
 	topic := r.Topic
 	o.tx.add(1)
 	o.l.producing.send(o.ctx, o.from, r, func(err error) {
