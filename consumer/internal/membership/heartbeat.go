@@ -72,6 +72,7 @@ func (m *Machine) beaten(in Answered) {
 		m.seen = sent.at
 	case kerr.RebalanceInProgress:
 		m.seen = sent.at
+		m.summons(sent.at)
 		if m.phase == steady {
 			m.prepare("the group rebalances")
 		}
@@ -82,6 +83,26 @@ func (m *Machine) beaten(in Answered) {
 	case kerr.FencedInstanceID, kerr.GroupAuthorizationFailed:
 		m.fail(&JoinError{Group: m.cfg.Group, Instance: m.cfg.InstanceID, Err: err})
 	}
+}
+
+// summons notes that the member is told to join, by the answer to what was sent at a moment.
+func (m *Machine) summons(sent time.Time) {
+	if m.summoned.IsZero() {
+		m.summoned = sent
+	}
+}
+
+// keptUntil is how long a group of the new protocol keeps the member for certain: for a session, and once it was told to join, for a rebalance, however
+// often it is heard of meanwhile (R-H8).
+func (m *Machine) keptUntil() time.Time {
+	session := m.seen.Add(m.cfg.SessionTimeout)
+	if m.summoned.IsZero() {
+		return session
+	}
+	if rebalance := m.summoned.Add(m.cfg.PollInterval); rebalance.Before(session) {
+		return rebalance
+	}
+	return session
 }
 
 // overtaken says that ILLEGAL_GENERATION of the member's generation is no news: the round that it is in has ended, and the answer to

@@ -3,6 +3,7 @@ package membership
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/skeinstream/skein/assign"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -31,7 +32,7 @@ func (m *Machine) joined(resp *kmsg.JoinGroupResponse) {
 		return
 	}
 	m.forgotten = m.missed(resp)
-	m.seen = m.flight.sent
+	m.seen, m.summoned = m.flight.sent, time.Time{}
 	if m.forgotten || m.generation < 0 {
 		m.since = resp.Generation
 	}
@@ -68,13 +69,13 @@ func (m *Machine) joined(resp *kmsg.JoinGroupResponse) {
 //
 // A group without a leader is one of the new protocol (KIP-848). Its generations skip numbers, and its broker gives nothing away before it is given up;
 // but it takes whoever was expelled for a new member of the same name, without a word (R-H8). So a member that may have been, since its session is
-// over, has to draw the conclusion itself.
+// over, or the time that it had to join, has to draw the conclusion itself.
 func (m *Machine) missed(resp *kmsg.JoinGroupResponse) bool {
 	switch {
 	case len(m.owned) == 0:
 		return false
 	case resp.LeaderID == "":
-		return !m.now.Before(m.seen.Add(m.cfg.SessionTimeout))
+		return !m.now.Before(m.keptUntil())
 	case m.cfg.InstanceID == "":
 		return false
 	}

@@ -51,7 +51,8 @@ type Machine struct {
 	climbed     int  // rounds in a row that would let it be so
 	forgotten   bool // the group has gone on without the member: what it owns is lost
 
-	seen time.Time // when the member was in the group for certain: when that was sent which the broker has answered as to a member
+	seen     time.Time // when the member was in the group for certain: when that was sent which the broker has answered as to a member
+	summoned time.Time // when that was sent by whose answer it was told to join first; zero: it has joined since
 
 	known  [][]byte // what the member was last told that others publish
 	gone   [][]byte // and by others who are gone
@@ -68,7 +69,7 @@ type Machine struct {
 	leaves bool // once the callback under way has ended
 	closes bool // and then it is closed
 
-	astray    int  // rounds in a row whose assignment was of no use, or that were of another protocol
+	astray    int  // rounds in a row whose assignment was of no use or not to be had, or that were of another protocol
 	attempted bool // this rebalance has sent a JoinGroup: an EAGER member is not told again that it has nothing (R-B3)
 	cluster   []assign.Topic
 	led       *ledger // what this member planned with, while it leads

@@ -48,8 +48,10 @@ func (m *Machine) synced(resp *kmsg.SyncGroupResponse) {
 func (m *Machine) syncRefused(code int16) {
 	switch err := kerr.TypedErrorForCode(code); err {
 	case kerr.RebalanceInProgress:
+		m.summons(m.flight.sent)
 		m.prepare("the group rebalances again")
 	case kerr.IllegalGeneration, kerr.UnknownMemberID:
+		m.astray++
 		m.reset(err == kerr.UnknownMemberID)
 		m.prepare("the group has gone on without the member")
 	case kerr.InconsistentGroupProtocol: // whether there is a name in common is for JoinGroup to say
