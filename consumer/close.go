@@ -105,6 +105,7 @@ func (c *Consumer) tearDown(ctx context.Context) {
 		c.driver.current.end(ErrClosed)
 	}
 	c.driver.sending.Wait()
+	c.driver.leaving.Wait()
 	c.table.close()
 	c.kafka.Close()
 	c.goroutine.Wait()
