@@ -27,7 +27,8 @@ func TestTheNextFetchDoesNotWaitForTheWork(t *testing.T) {
 		read := a.polled().Len()
 		before := sent.counts[kmsg.Fetch].Load()
 		pass(10 * fetchMaxWait)
-		if sent.counts[kmsg.Fetch].Load() == before {
+		beside := a.held.NumRecords() > 0 && a.kafka.BufferedFetchRecords() > 0 // it was under way already when they were counted
+		if sent.counts[kmsg.Fetch].Load() == before && !beside {
 			t.Error("nothing is fetched while a batch is worked on")
 		}
 		w.writes("t", 0, 20)
