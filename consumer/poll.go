@@ -145,18 +145,18 @@ func (c *Consumer) forget(list []*partition) {
 		delete(again, p.TopicPartition)
 	}
 	c.kafka.RemoveConsumePartitions(byTopic(slices.AppendSeq(keys(list), maps.Keys(again))))
-	c.fetchAgain(again)
+	c.addAt(again)
 }
 
-// giveBack takes out of what has come the records of partitions of which something is held, and says which are the first of them.
-func (c *Consumer) giveBack(come kgo.Fetches) (first map[TopicPartition]int64) {
+// giveBack takes out of what has come the records of partitions of which something is held, and says where the first of them are.
+func (c *Consumer) giveBack(come kgo.Fetches) (first map[TopicPartition]place) {
 	held := map[TopicPartition]bool{}
 	c.held.EachPartition(func(p kgo.FetchTopicPartition) {
 		if len(p.Records) > 0 {
 			held[TopicPartition{Topic: p.Topic, Partition: p.Partition}] = true
 		}
 	})
-	first = map[TopicPartition]int64{}
+	first = map[TopicPartition]place{}
 	for _, f := range come {
 		for _, t := range f.Topics {
 			for i := range t.Partitions {
@@ -166,7 +166,7 @@ func (c *Consumer) giveBack(come kgo.Fetches) (first map[TopicPartition]int64) {
 					continue
 				}
 				if _, is := first[tp]; !is {
-					first[tp] = p.Records[0].Offset
+					first[tp] = place{p.Records[0].Offset, p.Records[0].LeaderEpoch}
 				}
 				p.Records = nil
 			}
@@ -175,14 +175,14 @@ func (c *Consumer) giveBack(come kgo.Fetches) (first map[TopicPartition]int64) {
 	return first
 }
 
-// fetchAgain has partitions fetched that franz-go fetches no more, from some offsets on.
-func (c *Consumer) fetchAgain(from map[TopicPartition]int64) {
+// addAt has franz-go fetch partitions that it does not fetch. With the epochs it finds out whether the log was cut meanwhile (KIP-320).
+func (c *Consumer) addAt(places map[TopicPartition]place) {
 	add := map[string]map[int32]kgo.Offset{}
-	for tp, at := range from {
+	for tp, at := range places {
 		if add[tp.Topic] == nil {
 			add[tp.Topic] = map[int32]kgo.Offset{}
 		}
-		add[tp.Topic][tp.Partition] = kgo.NewOffset().At(at)
+		add[tp.Topic][tp.Partition] = kgo.NewOffset().At(at.at).WithEpoch(at.epoch)
 	}
 	c.kafka.AddConsumePartitions(add)
 }

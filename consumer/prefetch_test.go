@@ -57,7 +57,8 @@ func TestSeeksHoldNoMoreAndMore(t *testing.T) {
 		w.writes("t", 0, 20)
 		w.writes("t", 1, 200)
 		cfg := w.config()
-		cfg.MaxPollRecords, cfg.Cluster.Options = 1, []kgo.Opt{kgo.FetchMaxPartitionBytes(512)}
+		var sent requests
+		cfg.MaxPollRecords, cfg.Cluster.Options = 1, []kgo.Opt{kgo.FetchMaxPartitionBytes(512), kgo.WithHooks(&sent)}
 		r := w.idler("a", cfg, "t")
 		next, most := int64(0), 0
 		for next < 200 {
@@ -76,6 +77,9 @@ func TestSeeksHoldNoMoreAndMore(t *testing.T) {
 		}
 		if most > 20 { // one fetch is some 10 of each
 			t.Errorf("%d records were held", most)
+		}
+		if sent.counts[kmsg.OffsetForLeaderEpoch].Load() == 0 { // KIP-320
+			t.Error("nobody has asked whether what was fetched is there still")
 		}
 		r.close()
 	})

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/skeinstream/skein/consumer/internal/reset"
 )
 
@@ -69,17 +67,13 @@ type placement struct {
 
 // fetchFrom has partitions fetched. The tap is open.
 func (c *Consumer) fetchFrom(places map[*partition]placement) {
-	add := map[string]map[int32]kgo.Offset{}
+	add := map[TopicPartition]place{}
 	for p, at := range places {
-		if !c.table.place(p, at.place, at.committed) {
-			continue
+		if c.table.place(p, at.place, at.committed) {
+			add[p.TopicPartition] = at.place
 		}
-		if add[p.Topic] == nil {
-			add[p.Topic] = map[int32]kgo.Offset{}
-		}
-		add[p.Topic][p.Partition] = kgo.NewOffset().At(at.at).WithEpoch(at.epoch)
 	}
-	c.kafka.AddConsumePartitions(add)
+	c.addAt(add)
 }
 
 // reset places partitions of which the group has no offset.
