@@ -86,6 +86,8 @@ func (e *Error) advice() string {
 		return ": lower the one, or raise the other"
 	case errors.Is(e.Err, kerr.TransactionalIDAuthorizationFailed):
 		return ": allow it"
+	case e.Class == Fatal && errors.Is(e.Err, ErrFenced):
+		return ": if two processes have the id, give each its own; else close this producer, make another, and go back to the committed offsets"
 	case e.Class == Fatal:
 		return ": close this producer, make another, and go back to the committed offsets"
 	}

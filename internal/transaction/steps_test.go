@@ -205,6 +205,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		{&Error{"committing", Retriable, cause}, "committing: cause: call it again"},
 		{&Error{"committing", AbortAndContinue, cause}, "committing: cause: abort, go back to the committed offsets, and begin another transaction"},
 		{&Error{"committing", Fatal, cause}, "committing: cause: close this producer, make another, and go back to the committed offsets"},
+		{&Error{"committing", Fatal, ErrFenced}, "give each its own; else close this producer, make another, and go back to the committed offsets"},
 		{&Error{"committing", Illegal, errNotOpen}, "committing: no transaction is open: Begin one first"},
 		{&Error{"committing", AbortAndContinue, ErrGroupMoved}, "send the offsets again with the group metadata of now and commit again, else abort"},
 		{&Error{"beginning", Fatal, ErrCannotFence}, "upgrade the brokers to Kafka 2.5"},
