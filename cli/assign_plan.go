@@ -96,11 +96,17 @@ func (a *app) liveGroup(ctx context.Context, flags *connect.Flags, name string) 
 }
 
 func missingGroup(ctx context.Context, admin *kadm.Client, name, state string) error {
-	hint := "a group has members while consumers run; `--save` keeps one for later, and simulate reads it"
+	missing, hint := state == "Dead", "a group has members while consumers run; `--save` keeps one for later, and simulate reads it"
+	if missing {
+		hint = "`skein group list` shows the groups that there are"
+	}
 	if groups, err := admin.ListGroups(ctx); err == nil {
 		if near := problem.DidYouMean(name, groups.Groups()); near != "" && groups[name].Group == "" {
 			hint = near
 		}
+	}
+	if missing {
+		return problem.New(hint, "there is no group %q", name)
 	}
 	return problem.New(hint, "the group %s has no members (%s)", name, state)
 }

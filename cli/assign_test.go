@@ -110,6 +110,8 @@ func TestPlanNeedsSubscriptions(t *testing.T) {
 	f, c := startGroups(t, newKafka())
 	f.orders()
 	c.want(c.do("assign", "plan", "orders", "--assignor", "sticky"), "sticky: 4 stay", "app-1-f00")
+	c.want(c.fail(1, "", "assign", "plan", "ordes"), `there is no group "ordes"`, `did you mean "orders"?`)
+	c.want(c.fail(1, "", "assign", "plan", "xyzzy"), `there is no group "xyzzy"`, "`skein group list` shows the groups that there are")
 	for _, state := range []string{"PreparingRebalance", "CompletingRebalance"} {
 		f.groups["orders"].state = state
 		c.want(c.fail(1, "", "assign", "plan", "orders"), "the group orders is rebalancing ("+state+")", "try again in a moment")
