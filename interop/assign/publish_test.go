@@ -136,7 +136,7 @@ func amongOthers(t *testing.T, at place, assignor string, leader starter) {
 	w.settled(2)
 	three.close(t)
 	w.settled(1)
-	if saw := one.saw(); saw != "[one], missing [three]" && saw != "[one], missing []" {
+	if saw := one.saw(); saw != "[one], missing [three two]" { // who led before may have died with what it missed: that counts once more
 		t.Errorf("one saw %s", saw)
 	}
 	report.Note(t, report.Run, leader.name+" in a group with members that publish", "under %s, leading and not", assignor)

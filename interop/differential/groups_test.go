@@ -51,7 +51,7 @@ func groups(t *testing.T, p *pair) {
 // TestFullAndSlowGroups has a delay before the first round, and
 // room for two.
 func TestFullAndSlowGroups(t *testing.T) {
-	p := startPairWith(t, map[string]string{"group.initial.rebalance.delay.ms": "2000", "group.max.size": "2"})
+	p := startPairWith(t, map[string]string{"group.initial.rebalance.delay.ms": "4000", "group.max.size": "2"})
 	p.delays = true
 	playScripts(t, p, "groups-delay")
 }

@@ -24,8 +24,8 @@ const (
 	// allJoinedAfter is how long a group is waited for whose members have all
 	// joined, when it may have something else to wait for.
 	allJoinedAfter = 600 * time.Millisecond
-	// oneSided is how long one side may take once the other has answered.
-	oneSided = 5 * time.Second
+	// oneSided is how long one side may take once the other has answered, and both for what has to come.
+	oneSided = 10 * time.Second
 )
 
 // exchange is one request with its answers.

@@ -73,6 +73,9 @@ type slot struct {
 
 func (s *slot) client() client { return s.clients[max(0, s.born-1)%len(s.clients)] }
 
+// alone says that nobody fences the worker by its name once it is dead: it has one of its own, or whoever comes next has.
+func (s *slot) alone() bool { return s.client().short || s.clients[s.born%len(s.clients)].short }
+
 func newLife(t *testing.T, tools *kafka.Tools, seed uint64, broker string, a, b []client) *life {
 	t.Helper()
 	t.Logf("seed %d", seed)
@@ -127,7 +130,7 @@ func (l *life) start(s *slot, timeout time.Duration) {
 	l.t.Helper()
 	s.born++
 	c := s.client()
-	if c.short && timeout != forever {
+	if s.alone() && timeout != forever {
 		timeout = shortTransaction
 	}
 	name, id := fmt.Sprint(s.name, s.born), s.job.group+"-"+s.name
