@@ -208,7 +208,7 @@ func (l *loop) commit(ctx context.Context, list []work.Reached) work.Input {
 	switch {
 	case in.Err == nil:
 		l.p.consumer.MarkCommitted(offsets)
-	case l.failure() != nil: // of a record that was waited for
+	case in.Outcome == work.Abortable && l.failure() != nil: // of a record that was waited for
 		if how, err := l.unwritten(l.failure()); how == work.Hopeless {
 			in.Outcome, in.Err = how, err
 		}
