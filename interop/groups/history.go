@@ -24,6 +24,26 @@ func check(history []member.Event, ends map[int32]int64) []string {
 	return c.wrongs
 }
 
+// abandoned are the partitions that members have lost which were asked to leave, and that nobody has had since: in the middle of a round no
+// commit of theirs counts any more (R-B17), and what they have handled last is read again.
+func abandoned(history []member.Event) map[int32]bool {
+	leaving, lost := map[string]bool{}, map[int32]bool{}
+	for _, e := range member.Sorted(history) {
+		if e.Kind == member.Leaving {
+			leaving[e.Member] = true
+		}
+		for _, p := range e.Partitions {
+			switch e.Kind {
+			case member.Assigned:
+				delete(lost, p)
+			case member.Lost:
+				lost[p] = leaving[e.Member]
+			}
+		}
+	}
+	return lost
+}
+
 // reading is how far the owner of a partition is.
 type reading struct {
 	started bool

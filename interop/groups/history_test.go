@@ -58,3 +58,22 @@ func TestTheObserverSeesWhatMustNotBe(t *testing.T) {
 		}
 	}
 }
+
+// Only what was lost by who had been asked to leave, and is nobody's since, is abandoned.
+func TestAbandoned(t *testing.T) {
+	leaves := func(who string) member.Event { return member.Event{At: 2, Member: who, Kind: member.Leaving} }
+	for _, c := range []struct {
+		name    string
+		history []member.Event
+		want    bool
+	}{
+		{"lost while it leaves", []member.Event{at(1, "a", member.Assigned, 0), leaves("a"), at(3, "a", member.Lost, 0)}, true},
+		{"revoked while it leaves", []member.Event{at(1, "a", member.Assigned, 0), leaves("a"), at(3, "a", member.Revoked, 0)}, false},
+		{"lost while another leaves", []member.Event{at(1, "a", member.Assigned, 0), leaves("b"), at(3, "a", member.Lost, 0)}, false},
+		{"another has it", []member.Event{leaves("a"), at(3, "a", member.Lost, 0), at(4, "b", member.Assigned, 0)}, false},
+	} {
+		if is := abandoned(c.history)[0]; is != c.want {
+			t.Errorf("%s: abandoned: %t", c.name, is)
+		}
+	}
+}
