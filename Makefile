@@ -13,7 +13,7 @@ STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 TAGS        ?= synctests
 FUZZTIME    ?= 30s
 # Pure rooms: nothing in them runs beside anything else, and internal/lint sees to that. Their tests look at more without the race detector.
-PURE        := ./assign/... ./broker/internal/eossim/history ./broker/internal/fetchsession ./broker/internal/producers ./broker/internal/record ./consumer/internal/... ./internal/fence ./internal/group ./internal/roster ./internal/transaction ./internal/txn ./internal/work
+PURE        := ./assign/... ./broker/internal/eossim/history ./broker/internal/producers ./broker/internal/record ./consumer/internal/... ./internal/fence ./internal/group ./internal/roster ./internal/transaction ./internal/txn ./internal/work
 # Rooms that look at a disk after each of its changes: a few of them under the race detector, and all without it.
 FULL        := ./broker ./broker/internal/commit ./broker/internal/partition ./broker/internal/storage
 MODULES     := . assign/kgobalancer assign/saramabalancer interop bench
