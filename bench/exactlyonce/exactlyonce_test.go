@@ -50,15 +50,24 @@ func TestSmallRun(t *testing.T) {
 	for _, l := range lines {
 		found[key{l.Broker, l.Client, l.Workers, l.Column}] = l.Samples
 	}
+	fetched := 0.0 // a client may have fetched all of so few records before they are measured, but not each of them
 	for _, c := range copiers() {
 		if !o.clients.MatchString(c.name) {
 			continue
 		}
-		for _, column := range []string{rateOf, produces, fetches, latency50, latency99} {
+		got := found[key{"skein", c.name, 1, fetches}]
+		if len(got) != 1 {
+			t.Fatalf("%s of %s is %v", fetches, c.name, got)
+		}
+		fetched += got[0]
+		for _, column := range []string{rateOf, produces, latency50, latency99} {
 			if got := found[key{"skein", c.name, 1, column}]; len(got) != 1 || got[0] <= 0 {
 				t.Errorf("%s of %s is %v", column, c.name, got)
 			}
 		}
+	}
+	if fetched <= 0 {
+		t.Error("nobody has fetched")
 	}
 	for _, c := range fleetClients() {
 		if !o.clients.MatchString(c.name) {
