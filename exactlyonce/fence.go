@@ -3,7 +3,6 @@ package exactlyonce
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -199,24 +198,11 @@ func (f *fencer) attempt(kafka *kgo.Client, id string) fence.Answer {
 	if err == nil {
 		err = kerr.ErrorForCode(resp.ErrorCode)
 	}
-	answer := answerOf(err)
+	answer := fence.AnswerOf(err)
 	if answer == fence.Refused {
 		f.log.Warn("fencing the producer of a member that is gone was refused"+hint(err), "group", f.group, "transactional id", id, "error", err)
 	}
 	return answer
-}
-
-// answerOf sorts what came of an attempt. A transaction that is being ended is answered with CONCURRENT_TRANSACTIONS, and until the next
-// answer its producer might still go on with another one (R-K30).
-func answerOf(err error) fence.Answer {
-	var refused *kerr.Error
-	switch {
-	case err == nil:
-		return fence.Fenced
-	case !errors.As(err, &refused), refused.Retriable, refused == kerr.ConcurrentTransactions:
-		return fence.Passing
-	}
-	return fence.Refused
 }
 
 func hint(err error) string {

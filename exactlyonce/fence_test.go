@@ -25,7 +25,6 @@ import (
 	"github.com/skeinstream/skein/broker"
 	"github.com/skeinstream/skein/client"
 	"github.com/skeinstream/skein/consumer"
-	"github.com/skeinstream/skein/internal/fence"
 )
 
 const (
@@ -385,22 +384,6 @@ func TestWhoComesBackGoesOn(t *testing.T) {
 		a.close()
 		b.close()
 	})
-}
-
-// What an attempt comes to: CONCURRENT_TRANSACTIONS is not yet the end (R-K30).
-func TestAnswers(t *testing.T) {
-	for err, want := range map[error]fence.Answer{
-		nil:                                     fence.Fenced,
-		kerr.ConcurrentTransactions:             fence.Passing,
-		kerr.NotCoordinator:                     fence.Passing,
-		context.DeadlineExceeded:                fence.Passing,
-		kerr.TransactionalIDAuthorizationFailed: fence.Refused,
-		kerr.InvalidTransactionTimeout:          fence.Refused,
-	} {
-		if got := answerOf(err); got != want {
-			t.Errorf("%v: %d, want %d", err, got, want)
-		}
-	}
 }
 
 // Who reads what is committed waits for whatever is open before it. When a Run dies in the middle of a transaction, readers of its output go on as soon as

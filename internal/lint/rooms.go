@@ -103,7 +103,7 @@ var rooms = map[string]room{
 	"producer":         {Rooms: []string{"client", "consumer", "internal/ages", "internal/transaction"}, Others: []string{kgo, kmsg, kerr, kversion, xsync}},
 
 	"internal/deadline":     {Pure: true},
-	"internal/fence":        {Pure: true},
+	"internal/fence":        {Pure: true, Others: []string{kerr}},
 	"internal/fleet":        {Rooms: []string{"client", "consumer", "exactlyonce", "producer"}, Others: []string{kgo, kadm, kerr}},
 	"internal/group":        {Pure: true, Rooms: []string{"internal/deadline", "internal/machine", "internal/grouptags", "assign"}, Others: []string{kmsg, kerr}},
 	"internal/grouptags":    {Pure: true},

@@ -1,7 +1,6 @@
 package eossim
 
 import (
-	"errors"
 	"slices"
 	"time"
 
@@ -94,19 +93,8 @@ func (m *member) fence(id string) {
 			err = kerr.ErrorForCode(resp.(*kmsg.InitProducerIDResponse).ErrorCode)
 		}
 		m.w.Say("%s has fenced %s: %v", m.name(), id, err)
-		m.fences(m.fencing.machine.Step(m.w.Now, fence.Answered{ID: id, Answer: fenced(err)}))
+		m.fences(m.fencing.machine.Step(m.w.Now, fence.Answered{ID: id, Answer: fence.AnswerOf(err)}))
 	})
-}
-
-func fenced(err error) fence.Answer {
-	var refused *kerr.Error
-	switch {
-	case err == nil:
-		return fence.Fenced
-	case !errors.As(err, &refused), refused.Retriable, refused == kerr.ConcurrentTransactions:
-		return fence.Passing
-	}
-	return fence.Refused
 }
 
 // fencingOf asks for another producer of an id.
