@@ -37,6 +37,16 @@ func commits(t *testing.T, p *Producer, at int64) {
 	ok(t, p.Commit(background))
 }
 
+// commitsAside does so while the test goes on, and tells when it is done.
+func commitsAside(t *testing.T, p *Producer, at int64) (done chan struct{}) {
+	done = make(chan struct{})
+	go func() {
+		defer close(done)
+		commits(t, p, at)
+	}()
+	return done
+}
+
 // inOld runs a test on brokers whose coordinators hear of the end of a transaction late, with and without stable offsets.
 func inOld(t *testing.T, test func(w *world)) {
 	for _, release := range []string{"2.4", "2.5", "3.9"} {
@@ -56,11 +66,7 @@ func TestOffsetsWaitUntilTheLastOnesAreHeardOf(t *testing.T) {
 		defer closes(w.t, p)
 		commits(w.t, p, 1)
 		w.hearsNothing()
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			commits(w.t, p, 2)
-		}()
+		done := commitsAside(w.t, p, 2)
 		pass(time.Second)
 		if n := w.count(kmsg.TxnOffsetCommit); n != 1 {
 			w.t.Errorf("offsets were sent %d times before the coordinator has heard of the first ones", n)
@@ -89,11 +95,7 @@ func TestOffsetsWaitUntilAnAbortIsHeardOf(t *testing.T) {
 		is(w.t, p.Commit(background), AbortAndContinue)
 		ok(w.t, p.Abort(background))
 		w.hearsNothing()
-		done, began := make(chan struct{}), time.Now()
-		go func() {
-			defer close(done)
-			commits(w.t, p, 2)
-		}()
+		began, done := time.Now(), commitsAside(w.t, p, 2)
 		pass(unheardPause / 2)
 		if n := w.count(kmsg.TxnOffsetCommit); n != 1 {
 			w.t.Errorf("offsets were sent %d times before the coordinator has heard of the abort", n)
@@ -115,11 +117,7 @@ func TestTheFirstOffsetsWaitForAPredecessors(t *testing.T) {
 		p := w.transactional()
 		defer closes(w.t, p)
 		w.hearsNothing()
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			commits(w.t, p, 1)
-		}()
+		done := commitsAside(w.t, p, 1)
 		pass(time.Second)
 		if n := w.count(kmsg.TxnOffsetCommit); (n == 0) != p.stable {
 			w.t.Errorf("offsets were sent %d times while something was pending", n)
